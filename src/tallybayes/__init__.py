@@ -1,7 +1,7 @@
 """tallybayes: naive Bayes as a tally.
 
 Count once; the same counts classify, update, forget and merge. Public names are loaded on first
-use, so that ``import tallybayes`` is quick and imports neither scikit-learn nor a frame library.
+use: ``import tallybayes`` is quick and imports neither scikit-learn nor a frame library.
 Type checkers read ``__init__.pyi``.
 """
 

@@ -1,16 +1,16 @@
-"""Every exception and warning that tallybayes raises beside the built-in ones.
+"""Every exception and warning of tallybayes beside the built-in ones.
 
-Each exception is also a :class:`ValueError`, so that code written for scikit-learn catches what it
-used to catch. Each warning is a :class:`TallyWarning`, which is a :class:`UserWarning`, and has a
-class for its cause. To silence one cause::
+Each exception is also a :class:`ValueError`, which code written for scikit-learn catches. Each
+warning is a :class:`TallyWarning`, which is a :class:`UserWarning`, and has a class for its cause.
+To silence one cause::
 
     import warnings
     from tallybayes.errors import LeftOutWarning
 
     warnings.simplefilter("ignore", LeftOutWarning)
 
-Warnings name the line of the caller, outside tallybayes and scikit-learn. What concerns a fitted
-model is said once for each fit, however many folds, batches or rows it is asked about afterwards.
+Warnings name the line of the caller, outside tallybayes and scikit-learn. A warning about a fitted
+model is given once for each fit, however many folds, batches or rows are predicted afterwards.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What the functions of Bayes' rule are given: numbers that are checked, and products of them.
+"""Checked arguments of the functions of Bayes' rule, and products of them.
 
-Products are kept as mantissa and exponent, so that neither 1e-300 times 1e-300 nor a thousand
-pieces of evidence underflow, and nothing is lost by taking logarithms.
+Products are kept as mantissa and exponent: 1e-300 times 1e-300, or a thousand pieces of evidence,
+do not underflow, and no digits are lost by taking logarithms.
 """
 
 from __future__ import annotations

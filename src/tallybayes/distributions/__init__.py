@@ -1,10 +1,10 @@
-"""What a model says, as distribution objects on top of scipy.stats.
+"""A fitted model as distribution objects on top of scipy.stats.
 
 ``model.class_prior_distribution_`` is P(y), ``model.class_conditional_`` is p(x | y), a batch with
-an entry a class, and ``model.joint_`` is p(x, y), their product. They are made of the model as it
-is then: what it learns later does not change them. A calibration is of P(y | x) and no part of
-them. After Dillon et al. (2017), TensorFlow Distributions, and L. Roque, Naive Bayes from scratch
-with TensorFlow (2023).
+an entry a class, and ``model.joint_`` is p(x, y), their product. They are made from the present
+state of the model and do not change when it learns more. A calibration corrects P(y | x) and does
+not enter them. After Dillon et al. (2017), TensorFlow Distributions, and L. Roque, Naive Bayes from
+scratch with TensorFlow (2023).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What a distribution object is: shapes, densities, draws, moments, entropy.
+"""The base of distribution objects: shapes, densities, draws, moments, entropy.
 
 A distribution has a batch shape, how many distributions it is, and an event shape, that of one draw
 (Dillon et al., 2017, TensorFlow Distributions, section 3). A class conditional is a batch of K
-distributions, one a class; what it is asked about a row it answers for every class. One-dimensional
+distributions, one a class; it answers each question about a row for every class. One-dimensional
 parts are frozen distributions of scipy.stats.
 """
 

@@ -1,4 +1,4 @@
-"""What a number of a table's column is distributed as, in each class: draws, moments, entropy."""
+"""The distribution of a column of numbers of a table in each class: draws, moments, entropy."""
 
 from __future__ import annotations
 

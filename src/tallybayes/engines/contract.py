@@ -1,9 +1,9 @@
-"""What an engine does: it counts rows and scores them where they are.
+"""The contract of an engine: it counts and scores rows where they are.
 
-A source is whatever an engine reads: a frame, a relation in a database, a file. Callers say what is
-to be counted (:class:`Counting`) and get tallies, rows and scores of the same types from every
-engine; an engine knows no family and no estimator. :mod:`tallybayes.engines.registry` says which
-engine reads a source.
+A source is whatever an engine reads: a frame, a relation in a database, a file. Callers declare
+what to count (:class:`Counting`) and get tallies, rows and scores of the same types from every
+engine. An engine knows no family and no estimator. :mod:`tallybayes.engines.registry` finds the
+engine of a source.
 """
 
 from __future__ import annotations

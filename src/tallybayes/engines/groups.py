@@ -1,4 +1,4 @@
-"""Groups of columns with their tallies, alike whatever engine has counted them."""
+"""Groups of columns with their tallies, in the same form for every engine."""
 
 from __future__ import annotations
 

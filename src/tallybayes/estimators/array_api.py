@@ -1,7 +1,7 @@
 """Arrays of other libraries, where scikit-learn's array API dispatch is on.
 
-The kernels read memory of the host, so rows, labels and weights are moved to NumPy, and what is
-predicted goes back to the library and the device of the rows.
+The kernels read memory of the host, so rows, labels and weights are moved to NumPy, and predictions
+are moved back to the library and the device of the rows.
 """
 
 from __future__ import annotations

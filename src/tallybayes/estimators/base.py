@@ -1,4 +1,4 @@
-"""What classifiers of arrays and of tables share: labels, weights, class priors, copies."""
+"""Base of the classifiers of arrays and of tables: labels, weights, class priors, copies."""
 
 from __future__ import annotations
 

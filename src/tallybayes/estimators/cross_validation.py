@@ -1,4 +1,4 @@
-"""Honest predictions of the rows that a model has learned, from its tally."""
+"""Unbiased predictions of the rows that a model has learned, from its tally."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classifiers that say in SQL what they predict."""
+"""The ``to_sql`` method of classifiers."""
 
 from __future__ import annotations
 

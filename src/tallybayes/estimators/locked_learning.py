@@ -1,7 +1,7 @@
-"""Learning: by one thread at a time, on a copy that takes the place of the model at the end.
+"""Learning by one thread at a time, on a copy that replaces the model at the end.
 
-So no batch is lost where several threads learn, other threads read the model as it was before or as
-it is afterwards, and a refused call changes nothing.
+So no batch is lost if several threads learn, other threads read the model as it was before or as it
+is afterwards, and a refused call changes nothing.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Fitted classifiers in notebooks: scikit-learn's diagram of the parameters, and what was learned.
 
-scikit-learn's contract for this is two methods, which differ in no version from 1.6 on.
+scikit-learn's contract for this is two methods, which are the same in all versions from 1.6 on.
 """
 
 from __future__ import annotations

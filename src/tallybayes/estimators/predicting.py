@@ -1,4 +1,4 @@
-"""What every classifier answers from its model: predictions, fitted attributes, a file."""
+"""Methods of every fitted classifier: predictions, fitted attributes, saving."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The estimators by name: for model files, which import a class when a file holds one."""
+"""The estimators by name, for model files: a class is imported when a file holds it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The ``report`` method of classifiers. What makes the report lies above, and is found by name."""
+"""The ``report`` method of classifiers. The code of the report is in a layer above, and is imported
+by name."""
 
 from __future__ import annotations
 

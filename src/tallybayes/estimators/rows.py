@@ -1,4 +1,4 @@
-"""Some rows of whatever a classifier takes, their labels, and unfitted copies of classifiers."""
+"""Subsets of a classifier's rows and labels, and unfitted copies of classifiers."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Models said in other languages."""
+"""Models as formulas in other languages."""

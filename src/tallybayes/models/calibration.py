@@ -1,22 +1,22 @@
 """Calibration: corrections of probabilities, and how they are fitted.
 
-Naive Bayes counts features that depend on each other twice; its probabilities are then too extreme.
-Leave-one-out predictions of the training rows are honest, so that the cure needs no held-out data.
+Naive Bayes counts features that depend on each other twice, and its probabilities are then too
+extreme. Leave-one-out predictions of the training rows correct this without held-out data.
 
     temperature:  log p'(c) ∝ β·log p(c),  β > 0 of the least penalised log-loss
     isotonic:     p'(c) = s·p_f(c) + (1 − s)·p_β(c),  p_f(c) ∝ f_c(log-odds of c), f_c rising,
-                  piecewise linear, of least squares; p_β by temperature; s = n / (n + ROWS)
+                  piecewise linear, of least squares; p_β by temperature; s = n / (n + EVEN_ROWS)
 
-Log-odds, because probabilities that are too sure differ only beyond what a float near 1 can show.
+Log-odds are used because overconfident probabilities differ by less than a float near 1 can show.
 
 Guo et al. (2017), section 4.2; Zadrozny and Elkan (2002).
 
-Both methods shrink toward no calibration by the number n of effective rows: leave-one-out
-predictions that are all right, as those of a few well separated rows are, are not evidence that
-there is no error at all. log β has a normal prior below β = 1. Above, it has an exponential one,
-which keeps β at 1 until 16 nats contradict it: families and smoothing were chosen on the same
-rows, so that leave-one-out shows them better than they are, and naive Bayes is too sure far more
-often than too modest. Measured in docs/decisions/0008.
+Both methods shrink toward no calibration by the number n of effective rows: if all leave-one-out
+predictions of a few well separated rows are right, this does not show that there are no errors.
+log β has a normal prior below β = 1. Above, an exponential prior keeps β at 1 until 16 nats
+contradict it. Families and smoothing were chosen on the same rows, so leave-one-out is
+optimistically biased, and naive Bayes is overconfident far more often than underconfident.
+Measured in docs/decisions/0008.
 """
 
 from __future__ import annotations
@@ -142,8 +142,8 @@ Calibration = Temperature | Isotonic
 def _temperature(log_proba: Array, own: Index, weight: Array) -> Temperature:
     """β by Newton's method for log β, kept within a bracket:
 
-        Σ w·(log Σ_c exp(β·s_c) − β·s_own) + ½ BELOW (log β)²     where β < 1
-                                           + ABOVE log β          where β > 1
+        Σ w·(log Σ_c exp(β·s_c) − β·s_own) + ½ PENALTY_BELOW (log β)²     where β < 1
+                                           + PENALTY_ABOVE log β          where β > 1
 
     The log-loss alone is convex in β, and its slope at β = 1 says on which side the best β lies.
     """

@@ -1,1 +1,1 @@
-"""What the command line is given: options, families of columns, class weights."""
+"""The arguments of the command line: options, families of columns, class weights."""

@@ -1,4 +1,4 @@
-"""What ``--class-weight`` says: balanced, or a weight for each of some labels."""
+"""The value of ``--class-weight``: balanced, or a weight for each of some labels."""
 
 from __future__ import annotations
 

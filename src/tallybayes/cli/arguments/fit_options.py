@@ -1,4 +1,4 @@
-"""What ``tallybayes fit`` is asked, and what it means for a model of tables and for one of text."""
+"""The options of ``tallybayes fit``, and their meaning for models of tables and of text."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Arguments and options that commands share, and what they stand for.
+"""Arguments and options that commands share.
 
-This module, and those of the commands, are imported for every ``--help``; what is slow to import
-(NumPy, Arrow, scikit-learn) comes when a command has its options together and works.
+This module and those of the commands are imported for every ``--help``. Slow imports (NumPy, Arrow,
+scikit-learn) follow when a command runs.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""How data files are read, as the options of a command say.
+"""How data files are read, by the options of a command.
 
-This module is imported for every ``--help``; what is slow to import comes when a file is opened.
+This module is imported for every ``--help``; slow imports follow when a file is opened.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``tallybayes fit``: train on a file, and say honestly how good the model is."""
+"""``tallybayes fit``: train on a file, and estimate how good the model is on new rows."""
 
 from __future__ import annotations
 

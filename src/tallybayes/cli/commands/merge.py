@@ -1,4 +1,4 @@
-"""``tallybayes merge``: one model of what several have counted."""
+"""``tallybayes merge``: merge the counts of several models into one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One model of what several have counted."""
+"""Merging the counts of several models into one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Learning again what is learned on rows, under the counts as they are."""
+"""Learning weights, pairs and calibration again, under the present counts."""
 
 from __future__ import annotations
 

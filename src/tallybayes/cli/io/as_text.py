@@ -1,6 +1,6 @@
-"""Strings of typed sources, Parquet say, read as the same strings in a text file are read.
+"""Strings of typed sources, such as Parquet, are read like the same strings in a text file.
 
-A column has few levels and many rows, so the levels are parsed.
+A column has few levels and many rows, so only the levels are parsed.
 """
 
 from __future__ import annotations

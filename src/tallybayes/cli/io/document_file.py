@@ -1,4 +1,4 @@
-"""A model file of the command line: a model of text, and where its labels and documents stand."""
+"""A model file of the command line: a model of text, with the columns of labels and documents."""
 
 from __future__ import annotations
 

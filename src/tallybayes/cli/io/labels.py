@@ -1,4 +1,5 @@
-"""Labels that were read as strings: whether they can be classes, and in the type of a model."""
+"""Labels that were read as strings: whether they can be classes, and their conversion to the type
+of a model's labels."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""One change of a model file at a time: who comes second waits, and then sees the change.
+"""One change of a model file at a time: a second process waits, and then sees the change.
 
-The lock is the kernel's, on the model file itself, so nothing is left behind by a process that is
-killed. A change puts a new file in the old one's place; whoever waited for the old one looks again.
+The lock is the kernel's, on the model file itself, so a killed process leaves nothing behind. A
+change replaces the file; a process that waited for the old file looks for the new one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether files are there and can be what they are given as, before anything slow is imported."""
+"""Whether files exist and have the right kind, checked before anything slow is imported."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Rows of a source as the command line has them: labels as strings, rows without a label left out,
-and every value that does not fit found with its line."""
+"""Rows of a source for the command line: labels are strings, rows without a label may be skipped,
+and errors about values name the line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a file has the columns that are asked for, before anything slow is imported."""
+"""Whether a file has the named columns, checked before anything slow is imported."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What the command line says of data, models and predictions."""
+"""What the command line prints about data, models and predictions."""

@@ -1,7 +1,7 @@
-"""Notes on what a file may mean other than what was understood.
+"""Notes on columns that may mean something other than what was read.
 
-A column of strings that were meant as numbers or dates is not an error, and the model is the worse
-for it: whoever wrote the file should know, with the option that reads it as meant.
+A column of strings that were meant as numbers or dates is not an error, but makes the model worse.
+The note names the column and the option that reads it as meant.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Why a row got its class: what each column says for it and against."""
+"""Why a row got its class: the contribution of each column, for it or against it."""
 
 from __future__ import annotations
 

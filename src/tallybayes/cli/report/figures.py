@@ -1,4 +1,4 @@
-"""How good predictions are: accuracy, log-loss, confusions, beside the simplest guess."""
+"""How good predictions are: accuracy, log-loss, confusions, beside a baseline."""
 
 from __future__ import annotations
 

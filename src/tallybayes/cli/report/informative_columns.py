@@ -1,13 +1,13 @@
 """Which columns are most informative about the class, read from the model.
 
-Of a plain model, each column by itself, by a measure that is honest about noise: with each row
-predicted from the counts without it (exact leave-one-out), how far the column alone lowers the
-log-loss below that of the class shares, in nats a row. It estimates the mutual information of
-column and class from below, and is negative for a column that misleads, such as an identifier. What
-a whole text would gain cannot be read from its counts: it has the gain of the one of its terms that
-gains most, among those that tell most.
+For a plain model, each column is measured by itself, without bias from noise: each row is predicted
+from the counts without it (exact leave-one-out), and the measure is how far the column alone lowers
+the log-loss below that of the class shares, in nats a row. It estimates the mutual information of
+column and class from below, and is negative for a column that misleads, such as an identifier. The
+gain of a whole text cannot be read from its counts, so a column of text has the gain of the best of
+its most informative terms.
 
-Of a weighted model, how far apart each term sets the classes, on average over rows.
+For a weighted model the measure is how far each term separates the classes, on average over rows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What people see: notes and progress on standard error, tables or one JSON document on output.
+"""Printed output: notes and progress on standard error, tables or one JSON document on output.
 
-Only this module draws with rich. Every text passes through ``visible``, so that a name in a file
-cannot steer the terminal, and none is read as markup.
+Only this module draws with rich. Every text passes through ``visible``: names in a file cannot
+control the terminal and are not read as markup.
 """
 
 from __future__ import annotations

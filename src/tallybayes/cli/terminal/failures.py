@@ -1,4 +1,4 @@
-"""What goes wrong, as one line that says what to do, and an exit code."""
+"""Errors as one line that says what to do, and an exit code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ctrl-C and requests to end, remembered: an exception may be lost on its way through a library."""
+"""Ctrl-C and termination signals are remembered, because a library may swallow the exception."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What libraries import and the command line does not need is left out while it starts.
+"""Deferred imports: modules that libraries import and the command line does not need at its start.
 
 scikit-learn imports scipy.stats and pandas, SciPy imports numpy.f2py and numpy.testing, Arrow
-imports pandas: that takes longer than a small fit. All of it is left out in a process that is the
-command line and nothing else (:func:`allow`), not where its functions are called from Python.
-Nothing is lost: whoever asks for such a module later gets it.
+imports pandas: that takes longer than a small fit. In a process that only runs the command line
+these imports are deferred (:func:`allow`), not if its functions are called from Python. A module
+that is used later is imported then.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The engine for tables in memory: frames, arrays, rows as dicts, and what has an Arrow stream."""
+"""The engine for tables in memory: frames, arrays, rows as dicts, and objects with an Arrow
+stream."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Scoring rows by counts that the rows themselves are taken out of: the compiled kernels.
+"""Scoring each row by counts without the row, with the compiled kernels.
 
-Only what changes is computed: mostly the score in a row's own class, beside the ordinary score in
-the others. A class that has nothing counted is scored by all classes together.
+Only changes are computed: mostly the score in a row's own class; the other classes keep their
+ordinary scores. A class without counts is scored by all classes together.
 """
 
 from __future__ import annotations

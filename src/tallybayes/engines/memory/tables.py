@@ -1,4 +1,4 @@
-"""Counting a table: each column by what it holds, all with the same rows and classes."""
+"""Counting a table: each column by the type of its values, all with the same rows and classes."""
 
 from __future__ import annotations
 

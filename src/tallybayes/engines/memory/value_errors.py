@@ -1,4 +1,5 @@
-"""Words for what the kernels refuse: the rule, the row and column, the value, what to do."""
+"""Messages for values that the kernels refuse: the rule, the row and column, the value, what to
+do."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Counting in a database: one SQL statement for all that is asked."""
+"""Counting in a database: one SQL statement for all counts of a question."""

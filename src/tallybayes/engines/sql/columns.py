@@ -1,4 +1,4 @@
-"""A column in SQL: its numbers and levels as expressions, and what is asked of it."""
+"""A column in SQL: its numbers and levels as expressions, and the counts that it is asked for."""
 
 from __future__ import annotations
 

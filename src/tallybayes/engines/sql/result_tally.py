@@ -1,4 +1,4 @@
-"""What a counting statement returned, as a tally."""
+"""The result of a counting statement as a tally."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Labels of text files, which have no types: what they are, all of them say together.
+"""Labels of text files, which have no types: all labels together determine the type.
 
-So the tallies of rows with types and of rows without are kept apart until all rows are counted.
+So the tallies of typed and untyped rows are kept separately until all rows are counted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A classifier of arrays: one group of columns of one kind, counted and read by one family."""
+"""Base of the classifiers of arrays: one group of columns of one kind, read by one family."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parameters that the four discrete classifiers share, and the checks of alpha."""
+"""Parameters of the four discrete classifiers, and the checks of alpha."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the classifiers of feature sums share: multinomial, complement and Bernoulli."""
+"""Base of the classifiers of feature sums: multinomial, complement and Bernoulli."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model of p(x, y) can do besides classify: log p(x), and draws."""
+"""Methods of a model of p(x, y) beside classification: log p(x), and draws."""
 
 from __future__ import annotations
 

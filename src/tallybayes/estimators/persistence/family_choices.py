@@ -1,7 +1,7 @@
-"""What columns of numbers are read as, as a model file holds it: one array for each field.
+"""The chosen families of columns of numbers in a model file: one array for each field.
 
-A file without them, such as one of 0.1.0, is read all the same: the choices are then made again,
-and are the same.
+A file without them, such as one of 0.1.0, can be read: the choices are then made again, with the
+same result.
 """
 
 from __future__ import annotations

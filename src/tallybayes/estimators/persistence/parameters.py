@@ -1,4 +1,4 @@
-"""Parameters as a model file holds them: families, types and NumPy types by name."""
+"""Parameters in a model file: families, types and NumPy types by name."""
 
 from __future__ import annotations
 

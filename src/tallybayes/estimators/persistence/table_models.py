@@ -1,4 +1,4 @@
-"""How the tally of a table is read, as a model file holds it."""
+"""In a model file: how the tally of a table is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A weighting as a model file holds it: plain values for the header, and arrays."""
+"""A weighting in a model file: plain values for the header, and arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A classifier of tables: reading rows, learning them by column name, and what it answers."""
+"""Base of the classifiers of tables: reading rows, and learning them by column name."""
 
 from __future__ import annotations
 

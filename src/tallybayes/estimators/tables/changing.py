@@ -1,4 +1,4 @@
-"""Counts of a table that change: rows are added, taken away, faded and merged."""
+"""Methods that change the counts of a table: adding, forgetting, decaying and merging rows."""
 
 from __future__ import annotations
 

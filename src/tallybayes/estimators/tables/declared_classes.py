@@ -1,4 +1,4 @@
-"""Classes that are declared: they may occur, whatever rows say."""
+"""Declared classes: they may occur even if no row has them."""
 
 from __future__ import annotations
 

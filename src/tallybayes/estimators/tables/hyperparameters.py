@@ -1,4 +1,4 @@
-"""What is chosen on rows, by their leave-one-out predictions: smoothing and calibration."""
+"""Hyperparameters tuned on rows by their leave-one-out predictions: smoothing and calibration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Naive Bayes without training: the counts that a question needs, when it is asked."""
+"""Naive Bayes without training: each question counts what it needs."""
 
 from __future__ import annotations
 

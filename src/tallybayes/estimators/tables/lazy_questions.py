@@ -1,4 +1,5 @@
-"""What :class:`LazyNaiveBayes` asks of its source: the columns that count, and what rows need."""
+"""The questions of :class:`LazyNaiveBayes` to its source: the relevant columns, and their
+counts."""
 
 from __future__ import annotations
 

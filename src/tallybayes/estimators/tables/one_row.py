@@ -1,7 +1,7 @@
-"""What a model makes of one row: which dict it is, which labels may come, and how it is counted.
+"""One row at a time: how a dict is read, which labels are allowed, and how it is counted.
 
-Rows learned one by one are counted into a tally of their own, which is merged into the model's when
-the model is next read. So learning costs no reading, and reading sees every row.
+Rows learned one by one are counted into a separate tally, which is merged into the model's when the
+model is next read. So learning does not read the model, and reading sees every row.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One row at a time, with the names that river uses."""
+"""Methods for one row at a time, with the names that river uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a weighted model answers: predictions, weights and tables, and how good it is."""
+"""Methods of a fitted weighted model: predictions, weights, tables and figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a fitted classifier of documents answers: predictions, explanations and attributes."""
+"""Methods of a fitted classifier of documents: predictions, explanations and attributes."""
 
 from __future__ import annotations
 

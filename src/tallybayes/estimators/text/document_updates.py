@@ -1,4 +1,4 @@
-"""What a classifier of documents learns and forgets after its first fit."""
+"""Learning and forgetting documents after the first fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents and labels as people give them: what is refused before anything is counted."""
+"""Checks of documents and labels before anything is counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which terms are kept: min_df, max_df and max_features as scikit-learn has them."""
+"""Which terms are kept: min_df, max_df and max_features, as in scikit-learn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kernel's rules for what a vectorizer's parameters say, and where there are none."""
+"""The kernel's rules for a vectorizer's parameters, if the kernel supports them."""
 
 from __future__ import annotations
 

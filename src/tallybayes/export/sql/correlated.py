@@ -1,4 +1,4 @@
-"""Columns that are scored together, as SQL: each given those before it."""
+"""Columns that are scored together, as SQL: each column given the columns before it."""
 
 from __future__ import annotations
 

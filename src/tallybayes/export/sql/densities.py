@@ -1,4 +1,4 @@
-"""What densities of a number add to the score of each class, as SQL."""
+"""Contributions of densities of a number to the score of each class, as SQL."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What dialects of SQL say in different ways.
+"""Expressions that differ between dialects of SQL.
 
-Names and values of other people enter a statement here only, by :meth:`Dialect.name` and
+Names and values of the data enter a statement only here, by :meth:`Dialect.name` and
 :meth:`Dialect.string`.
 """
 

@@ -1,4 +1,4 @@
-"""The dialects that a model can be said in."""
+"""The dialects of SQL that a model can be written in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the terms of a formula add to the score of each class, as SQL."""
+"""Contributions of the terms of a formula to the score of each class, as SQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Named expressions, written as nested subqueries: each once, above what it is made of."""
+"""Named expressions as nested subqueries: each is written once, above the expressions that it
+uses."""
 
 from __future__ import annotations
 

@@ -4,9 +4,10 @@ A sentinel (999 for "never") or the zeros of a zero-inflated column hold far mor
 values beside them. Rounded values are not atoms: each age repeats, and so do its neighbours. The
 count t_i of a value is compared with what a place nearby holds:
 
-    t_i ≥ FEWEST  and  t_i ≥ TIMES · (rows of the neighbours) / (places of the neighbours)
+    t_i ≥ MIN_ATOM_ROWS  and
+    t_i ≥ MIN_DENSITY_RATIO · (rows of the neighbours) / (places of the neighbours)
 
-The neighbours are the REACH different values on one side, the side on which places hold more. The
+The neighbours are the NEIGHBOURS different values on the side where places hold more. The
 places are as far apart as neighbours are, by the median: a value among integers has a place for
 each integer, one far from the others has many places between them and itself.
 """
@@ -57,8 +58,8 @@ def atom_cells(grid: GridCounts, row: float = 1.0) -> NDArray[np.bool_]:
 
 
 def any_nearly_constant(grid: GridCounts, cells: NDArray[np.bool_], row: float = 1.0) -> bool:
-    """Whether a class has an atom and, beside it, other values in fewer than FEWEST rows: too few
-    to determine its spread."""
+    """Whether a class has an atom and, beside it, other values in fewer than MIN_ATOM_ROWS rows,
+    which is too few to determine its spread."""
     if not cells.any():
         return False
     at_atom = np.where(cells, grid.counts, 0.0).max(axis=1)

@@ -1,12 +1,11 @@
 """Scores that follow rows learned one by one, without reading the whole tally again.
 
-Families, bins, widths, strengths and sizes of negative binomials are those that were chosen when
-the tally was last read; what a row touches changes with every row. When the rows have grown by
-GROWTH, or a row brings something for which these choices have no place, the tally is read again and
-everything is chosen anew.
+Families, bins, widths, strengths and sizes of negative binomials stay as they were chosen when the
+tally was last read; the counts of the cells of each row are updated. The tally is read again, and
+everything chosen again, when the rows have grown by MAX_GROWTH or a row does not fit these choices.
 
-The cells of all columns stand side by side, so that a row takes a handful of array operations
-however many columns it has.
+The cells of all columns stand side by side: a row takes a handful of array operations, however many
+columns it has.
 """
 
 from __future__ import annotations

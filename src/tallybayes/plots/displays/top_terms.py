@@ -1,4 +1,4 @@
-"""The terms of documents that speak most for each class."""
+"""The most informative terms of documents for each class."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def _at_round_thresholds(falling: Array) -> NDArray[np.intp]:
 
 
 def _spread(recall: Array, fall_out: Array) -> NDArray[np.intp]:
-    """Points of a curve, at most about POINTS, evenly along its length."""
+    """Points of a curve, at most about N_POINTS, evenly along its length."""
     if len(recall) <= N_POINTS:
         return np.arange(len(recall))
     along = recall + fall_out

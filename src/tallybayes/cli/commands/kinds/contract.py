@@ -1,7 +1,7 @@
 """What commands do differently for models of tables and of text, behind one interface.
 
 Reading, predicting and counting are the same calls for both (:mod:`tallybayes.cli.io.loading`);
-what is left is here.
+the rest is here.
 """
 
 from __future__ import annotations

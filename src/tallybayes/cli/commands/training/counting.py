@@ -1,4 +1,4 @@
-"""Training on rows: the tally of all of them, and a sample for what is chosen on rows."""
+"""Training on rows: the tally of all rows, and a sample for hyperparameters tuned on rows."""
 
 from __future__ import annotations
 

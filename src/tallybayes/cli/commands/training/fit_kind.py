@@ -1,6 +1,6 @@
-"""Which kind of model ``fit`` makes of its input: of documents one of text, of rows one of tables.
+"""Which kind of model ``fit`` makes: a text model of documents, a table model of rows.
 
-What is wrong with options and files is known here, before anything slow is imported.
+Errors of options and files are raised here, before anything slow is imported.
 """
 
 from __future__ import annotations

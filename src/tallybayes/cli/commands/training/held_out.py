@@ -1,8 +1,8 @@
-"""How good a plain model is on rows that it has not seen, from a sample of those it has learned.
+"""How good a plain model is on new rows, estimated on a sample of the rows that it has learned.
 
 The rows of each fold are taken out of the counts, and everything that is chosen (families, bins,
-smoothing, calibration) is chosen again without them. Other rows of the file stay counted. A
-weighted model needs none of this: its learning leaves rows out, and measures how good it is.
+smoothing, calibration) is chosen again without them. Other rows of the file stay counted. Weighted
+models do not need this: their fit leaves rows out and measures itself on them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Training on a file, and an honest estimate of how good the model is."""
+"""Training on a file, and an estimate of how good the model is on new rows."""
 
 from __future__ import annotations
 

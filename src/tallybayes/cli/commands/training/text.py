@@ -1,4 +1,4 @@
-"""Training a model of text, and what its learning says of how good it is."""
+"""Training a model of text, and the figures of its documents left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Learning a model of text, as much of it at a time as memory should hold."""
+"""Learning a model of text in batches that bound the memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bytes of a document as text, or an error that says what the file is and what to do."""
+"""Bytes of a document as text, or an error that names the kind of file and what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all sources of documents have in common: batches, labels, and where documents stand."""
+"""What all sources of documents share: batches, labels, and the places of documents."""
 
 from __future__ import annotations
 

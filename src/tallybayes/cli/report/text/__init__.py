@@ -1,1 +1,1 @@
-"""What the command line says of models of text."""
+"""What the command line prints about models of text."""

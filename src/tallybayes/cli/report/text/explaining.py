@@ -1,4 +1,4 @@
-"""Why a document got its class: its telling words, marked in the text."""
+"""Why a document got its class: its most informative words, marked in the text."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""A document with its telling words marked: in colour on a terminal, else by numbers in brackets.
+"""A document with its most informative words marked: in colour on a terminal, else by numbers in
+brackets.
 
-A term, such as a pair of words, adds its nats where it stands; where it stands several times or
-runs over several words, these share them. So the marks of all words add up to what the terms add.
+The nats of a term are divided among its occurrences and, for a pair of words, among its words. So
+the marks of all words add up to the contribution of the terms.
 """
 
 from __future__ import annotations

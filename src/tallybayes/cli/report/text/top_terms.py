@@ -1,4 +1,4 @@
-"""The terms that speak most for each class."""
+"""The most informative terms of each class."""
 
 from __future__ import annotations
 

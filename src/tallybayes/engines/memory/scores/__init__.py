@@ -1,1 +1,1 @@
-"""What the parts of a table add to the score of each class."""
+"""The contributions of the parts of a table to the score of each class."""

@@ -1,4 +1,4 @@
-"""What a group of correlated columns of a table adds to the score of each class."""
+"""The contribution of a group of correlated columns to the score of each class."""
 
 from __future__ import annotations
 

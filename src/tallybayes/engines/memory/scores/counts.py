@@ -1,4 +1,4 @@
-"""What a group of columns that count together adds to the score of each class."""
+"""The contribution of a group of columns of counts to the score of each class."""
 
 from __future__ import annotations
 

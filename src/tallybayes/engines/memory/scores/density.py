@@ -1,4 +1,4 @@
-"""What a column of numbers that is read as a density adds to the score of each class."""
+"""The contribution of a column of numbers that is read as a density to the score of each class."""
 
 from __future__ import annotations
 

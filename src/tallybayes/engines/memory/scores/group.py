@@ -1,4 +1,4 @@
-"""What the parts of a score share that read a group of columns together."""
+"""The base of the parts of a score that read a group of columns together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a column that is looked up in a table of cells adds to the score of each class."""
+"""The contribution of a column that is looked up in a table of cells to the score of each class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a part of a table's score is asked: what a column, or a group, adds to each class."""
+"""The contract of a part of a table's score: what a column, or a group, adds to each class."""
 
 from __future__ import annotations
 

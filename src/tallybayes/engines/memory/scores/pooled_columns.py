@@ -1,4 +1,4 @@
-"""Columns of numbers whose classes share some rows, scored together in one pass over the rows."""
+"""Columns of numbers whose classes share pooled rows, scored together in one pass over the rows."""
 
 from __future__ import annotations
 

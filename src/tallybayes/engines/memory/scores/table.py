@@ -1,4 +1,4 @@
-"""Scoring a table: log P(c) + log p(x | c), as the sum of what its columns add."""
+"""Scoring a table: log P(c) + log p(x | c), as the sum of the contributions of its columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a column of text adds to the score of each class."""
+"""The contribution of a column of text to the score of each class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of a source, counted: the tally, and what they say of columns and declarations."""
+"""Counted rows of a source: the tally, the columns and the declarations."""
 
 from __future__ import annotations
 

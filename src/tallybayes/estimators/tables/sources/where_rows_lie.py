@@ -1,5 +1,5 @@
-"""Rows of a distributed source, counted, scored and predicted where they lie: only tallies, and a
-sample, come here."""
+"""Rows of a distributed source are counted, scored and predicted where they are; only tallies and a
+sample come to this process."""
 
 from __future__ import annotations
 
