@@ -2,9 +2,9 @@
 
     log P(c | x; all rows but this one) ∝ log P₋(c) + log p₋(x | c)
 
-Nothing is fitted again: a tally minus one row is a tally, and only what the row's own class says of
-it changes (and what is said of a class by all classes together). What stays as it was fitted: the
-classes, levels, families, bins, transforms and chosen smoothing.
+Nothing is fitted again: a tally minus one row is a tally. Only the likelihood of the row's own
+class changes, and that of classes which use the counts of all classes. Classes, levels, families,
+bins, transforms and the chosen smoothing stay as they were fitted.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A progress bar for learning that takes more than two seconds.
 
-It is shown in notebooks and on terminals, and nowhere else unless that is asked for: logs, pipes
-and tests stay as they are. On a terminal it is rich's, if rich is installed; in a notebook it is an
-element of HTML that IPython shows, which needs no widgets. It goes when the work is done.
+By default it is shown in notebooks and on terminals only: logs, pipes and tests do not change. On a
+terminal it is rich's, if rich is installed; in a notebook it is an HTML element that IPython shows,
+without widgets. It disappears when the work is done.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A file that is replaced whole or not at all, and keeps its owner, its mode and its links."""
+"""Atomic replacement of a file, which keeps its owner, its mode and its links."""
 
 from __future__ import annotations
 

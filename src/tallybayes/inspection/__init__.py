@@ -1,1 +1,1 @@
-"""What people ask a fitted model: explanations, evidence, intervals, importances, summaries."""
+"""Questions to a fitted model: explanations, evidence, intervals, importances, summaries."""

@@ -1,4 +1,4 @@
-"""What the columns of a fitted table add to the scores: tables for people, and importances.
+"""Contributions of the columns of a fitted table to the scores: readable tables, and importances.
 
 Both are read from the tally. A training row is, for one column, its class and its cell: a level, or
 a cell of the grid that numbers are counted on. So a mean over training rows, each left out of the

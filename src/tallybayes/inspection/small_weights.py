@@ -1,4 +1,4 @@
-"""The warning about weights beside which a declared smoothing is heavy."""
+"""The warning about row weights so small that a declared smoothing outweighs the rows."""
 
 from __future__ import annotations
 

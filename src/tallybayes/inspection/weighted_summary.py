@@ -1,4 +1,4 @@
-"""A weighted model for people: its tables as frames, and a summary in words."""
+"""A weighted model in readable form: its tables as frames, and a summary in words."""
 
 from __future__ import annotations
 

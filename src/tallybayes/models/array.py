@@ -1,4 +1,5 @@
-"""What a fitted classifier of arrays holds: one group of columns, and the family it is read by."""
+"""The model of a fitted classifier of arrays: one group of columns, and the family that reads
+it."""
 
 from __future__ import annotations
 

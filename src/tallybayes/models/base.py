@@ -1,7 +1,6 @@
-"""What a fitted estimator holds: a tally, and how it is read.
+"""The model of a fitted estimator: a tally, and how it is read.
 
-Nothing here keeps rows. Parameters are read from the tally when they are first asked for, and again
-after it has changed.
+No rows are kept. Parameters are read from the tally on first use, and again after it has changed.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""Weights of classes: what the weight of a row is multiplied by, given its label.
+"""Weights of classes: the factor of a row's weight, by its label.
 
-A model holds them by label, those that are not 1; a label that is missing weighs 1. They are
-resolved once, when the first rows are counted, and stay as they are, so that a row is taken away or
-left out with the weight that it was counted with.
+A model holds the weights other than 1, by label. They are resolved once, when the first rows are
+counted, and stay: a row is forgotten or left out with the weight that it was counted with.
 
 scikit-learn's ``compute_class_weight`` gives the same weights. It is not called, because it reads
 the labels "0" and "1" as numbers, takes no sample weights in older versions, and needs the labels
-of all rows where a tally has their counts.
+of all rows instead of their counts.
 """
 
 from __future__ import annotations

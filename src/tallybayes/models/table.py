@@ -1,4 +1,4 @@
-"""What a fitted :class:`NaiveBayes` holds: a tally by column names, and how it is read."""
+"""The model of a fitted :class:`NaiveBayes`: a tally by column names, and how it is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a weighted model has learned on rows, and what it says under the counts as they are now."""
+"""What a weighted model has learned on rows, and its terms under the present counts."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The score of a model as a formula, which says nothing of families or of who evaluates it.
+"""The score of a model as a formula that depends neither on families nor on how it is evaluated.
 
     score_c(x) = offset_c + Σ_t term_t(x)_c
 
-A term looks a cell up in a table, or computes with a number. What is missing in a row adds nothing,
-unless a table has a score for it.
+A term looks a cell up in a table, or computes with a number. A missing value adds nothing, unless a
+table has a score for it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a formula looks a value up by: its cell, a whole number from 0."""
+"""Cells of a formula: the whole number, from 0 on, by which a value is looked up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The terms of a formula: what a cell of a table, or a number, adds to the score of each class."""
+"""The terms of a formula: contributions of a cell of a table, or of a number, to each class."""
 
 from __future__ import annotations
 

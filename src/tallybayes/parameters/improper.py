@@ -1,4 +1,4 @@
-"""What only a proper prior answers."""
+"""The error of questions that need a proper prior."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Densities of one number by their formulas, for whoever evaluates them without Python.
+"""Densities of one number by their formulas, to be evaluated outside Python.
 
-Of a number x, with g(x) = x, log x or the transform of Yeo and Johnson:
+For a number x, with g(x) = x, log x or the transform of Yeo and Johnson:
 
     gaussian   constant − ((g − mean)·scale)² + log g'(x)
     student    constant − half·log(1 + ((g − mean)·scale)²) + log g'(x)

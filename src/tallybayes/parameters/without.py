@@ -1,9 +1,9 @@
-"""Leave-one-out score kinds: what is said of a row after the row itself is taken out.
+"""Leave-one-out score kinds: the score of each row with the row itself taken out.
 
-A family compiles to one of them. Counts are as counted; pseudo-counts stand beside them, one for
-all features (1,) or one for each (n_features,), so that a small one is not lost beside a large
-count. The tables have a row for each class, or a single one for all classes together, which serves
-a class that has nothing left. w is the weight of the row.
+A family compiles to one of them. Counts stay as counted; pseudo-counts are separate, one for all
+features (1,) or one for each (n_features,), because a small one would be lost in the sum with a
+large count. The tables have a row for each class, or a single one for all classes together, which
+serves a class that has nothing left. w is the weight of the row.
 """
 
 from __future__ import annotations

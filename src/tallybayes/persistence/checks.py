@@ -1,4 +1,4 @@
-"""What a file may say: small rules, put together as the values are.
+"""Rules for the values of a file: small checks that combine like the values.
 
 A check takes a value and where it stands, and returns the value or raises :class:`Unfit`.
 """

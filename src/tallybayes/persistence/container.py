@@ -1,9 +1,9 @@
 """The bytes of a model file: a safetensors file with one header entry and a checksum.
 
 Nothing in a file is executed. The header is JSON; its checksum is SHA-256 of the whole file, taken
-with the checksum's own digits set to 0, so that one flipped bit anywhere is found. A checksum shows
-damage, not intent: whoever alters a file can compute it again. So all that a file says is checked
-before it is trusted.
+with the checksum's own digits set to 0, so one flipped bit anywhere is found. A checksum shows
+damage, not intent: whoever alters a file can compute it again. So every value of a file is checked
+before it is used.
 """
 
 from __future__ import annotations

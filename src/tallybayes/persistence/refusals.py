@@ -1,4 +1,4 @@
-"""What goes wrong with the content of a file, as one error that names the file."""
+"""Errors in the content of a file, as one error that names the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values as JSON holds them, and back: what a file claims is checked before memory is taken."""
+"""Values to JSON and back; the sizes that a file states are checked before memory is allocated."""
 
 from __future__ import annotations
 

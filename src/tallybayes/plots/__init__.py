@@ -1,11 +1,11 @@
 """Pictures of a fitted model and of its data, in scikit-learn's Display convention.
 
 A Display is made by ``from_estimator``, or by ``from_predictions`` of rows and labels alone; it
-holds what is drawn as arrays, and ``plot(ax=…)`` draws it again, into ``ax_`` and ``figure_``. What
-a model says is asked of its distributions: nothing of naive Bayes is computed here. Colours can be
-distinguished by colour-blind people, and classes also differ in their markers and lines.
+holds arrays, and ``plot(ax=…)`` draws them again, into ``ax_`` and ``figure_``. Densities come from
+the distributions of the model: nothing of naive Bayes is computed here. The colours suit
+colour-blind readers, and classes also differ in their markers and lines.
 
-It needs the extra ``plots``, matplotlib and seaborn, which are imported when something is drawn.
+The package needs the extra ``plots``. matplotlib and seaborn are imported when something is drawn.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a report shows of each column: how it is read, its values by class, and what they add."""
+"""The columns of a report: how each is read, its values by class, and their contributions."""
 
 from __future__ import annotations
 

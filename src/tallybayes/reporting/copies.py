@@ -1,4 +1,4 @@
-"""Columns that say nearly the same: each leaves little of the other's entropy open."""
+"""Near-copies: columns that leave little of each other's entropy open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where rows come from: files in every format, batches and lazy frames, part by part.
+"""Sources of rows: files in every format, batches and lazy frames, read part by part.
 
-Nothing is imported here: what a command looks at before it opens a file is quick to import.
+Nothing is imported here: commands import what they need before they open a file, and it is quick.
 """

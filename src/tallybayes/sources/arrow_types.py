@@ -1,4 +1,4 @@
-"""What Arrow's types are to the readers of tables."""
+"""Arrow's types, as the readers of tables treat them."""
 
 from __future__ import annotations
 

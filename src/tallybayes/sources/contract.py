@@ -1,4 +1,4 @@
-"""What a source of rows is: its columns, and its rows in parts that fit into memory."""
+"""The contract of a source of rows: its columns, and its rows in parts that fit into memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is a source of rows, and which one."""
+"""Recognising sources of rows, and their kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows to predict, piece by piece, beside columns that stay as they are."""
+"""Rows to predict, piece by piece, with columns that are kept unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the row is that an error speaks of."""
+"""The place of the row that an error is about."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of a source with what a model predicts of them, made batch by batch when they are read."""
+"""Rows of a source with their predictions, computed batch by batch when they are read."""
 
 from __future__ import annotations
 

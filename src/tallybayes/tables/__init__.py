@@ -1,4 +1,4 @@
-"""Reading tables of any make into plain columns: numbers, or strings as codes."""
+"""Reading tables of any library into plain columns: numbers, or strings as codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""pyarrow tables, and whatever offers its data by the Arrow C stream. Imported when one arrives."""
+"""pyarrow tables, and objects with an Arrow C stream. Imported when one arrives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a column of a table is after reading, whatever frame it came from."""
+"""A column of a table after reading, independent of the library of its frame."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The laws of a tally, and the arithmetic that every kind shares.
+"""The arithmetic of all kinds of tally, and its laws.
 
 Tallies form a commutative group under ``+`` with scaling by a real weight: there is a zero, ``+``
 merges, ``-`` takes the difference, ``w * t`` multiplies the weight of every row by w. A signed

@@ -1,4 +1,4 @@
-"""Level counts of numbers on a grid that no data chooses: the float's own bits.
+"""Level counts of numbers on a grid of the float's own bits, which does not depend on the data.
 
 A cell holds the values that share sign, exponent and the leading bits of the mantissa. A tally
 keeps the finest grid on which it has at most `budget` cells. Dropping a bit joins neighbouring

@@ -1,4 +1,4 @@
-"""What of a tally rows hold: levels and columns without a count go."""
+"""Removing levels and columns without a count from a tally."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Moments of each column by class about a fixed origin c: n, S1 = Σw(x−c), S2 = Σw(x−c)².
 
-All sums are double-doubles (a float64 and its rounding error), so that adding, taking away and
-moving the origin lose nothing visible: each such step is exact to 2⁻¹⁰⁰ relative to the sums
-themselves. What enters is a chunk of n ≤ 8192 rows of a class, summed about a point b near them
-with an error of at most (n+4)²·2⁻¹⁰⁶·Σ|w|(x−b)², usually n times less. So a row of 10¹² that is
-taken away leaves the others' variance, whatever rows it was added or taken away with.
+All sums are double-doubles (a float64 and its rounding error). Adding, subtracting and moving the
+origin are exact to 2⁻¹⁰⁰ relative to the sums themselves. What enters is a chunk of n ≤ 8192 rows
+of a class, summed about a point b near them with an error of at most (n+4)²·2⁻¹⁰⁶·Σ|w|(x−b)²,
+usually n times less. So a row of 10¹² that is taken away leaves the others' variance, whatever rows
+it was added or taken away with.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Schema and tally as files hold them, checked so that no later call stumbles over them."""
+"""Schema and tally in files, checked completely when they are loaded."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Terms as a model file holds them: one text in UTF-8 and the end of each term in it, or the
-numbers of hash buckets."""
+"""Terms in a model file: one text in UTF-8 and the end of each term in it, or the numbers of hash
+buckets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tally of a whole model: what travels, merges and is saved."""
+"""The tally of a whole model, which is merged, saved and sent between processes."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
 """Documents of each class that hold each term: N_tk = Σ_i w_i [t in document i, y_i = k], sparse.
 
-Where a model needs them, sums of values stand beside the counts: V_tk = Σ_i w_i v_it [y_i = k].
+If a model needs them, sums of values are kept beside the counts: V_tk = Σ_i w_i v_it [y_i = k].
 
 Unlike the other kinds of tally, this one carries its own names: terms and classes are joined by
-name when tallies are added, so that vocabularies grow. It holds a count for each pair of a term and
-a class that was seen, and nothing for the others; terms, classes and pairs that fall to zero go.
+name when tallies are added, and vocabularies grow. It holds a count for each pair of a term and a
+class that was seen, and nothing for the others; terms, classes and pairs that fall to zero are
+removed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every tally, family and estimator must satisfy, shipped so that others can prove theirs.
+"""Properties of every tally, family and estimator, for tests of this package and of others.
 
 :mod:`tallybayes.testing.laws`
     The laws of a tally, one function each.

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for small tables with everything that tables of the world hold.
+"""Hypothesis strategies for small tables with every kind of column.
 
 A table has one to five columns, each of a kind of :data:`COLUMNS`: numbers of any scale, constants,
 sentinels among numbers, strings, booleans, dates, strings among numbers, only missing values. It

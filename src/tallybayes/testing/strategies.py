@@ -1,6 +1,6 @@
 """Hypothesis strategies: tallies of every kind, weights, and data sets for every family.
 
-They reach what unlawful code gets away with elsewhere: no rows, one row, weights that are zero,
+They reach the cases where unlawful code fails: no rows, one row, weights that are zero,
 negative or cancel, columns whose scales differ by a hundred orders of magnitude, and a first row a
 billion standard deviations away from all others. It imports Hypothesis.
 """

@@ -1,4 +1,4 @@
-"""Tokens that are left out of documents: a list, or scikit-learn's list of English words."""
+"""Tokens to leave out of documents: a list, or scikit-learn's list of English words."""
 
 from __future__ import annotations
 

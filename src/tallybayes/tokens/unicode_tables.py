@@ -1,4 +1,4 @@
-"""What the kernel knows of code points, asked of the Python that runs.
+"""Properties of code points for the kernel, from the running Python.
 
 Word characters, white space and lower case are those of this Python's ``re`` and ``str.lower``,
 whatever version of Unicode it has. The tables are made once in a process, when the first text is

@@ -1,8 +1,8 @@
 """The rows that weights are learned on, as cells: in canonical order, sampled, and in folds.
 
-Rows and columns are read in a canonical order, so that what is learned does not depend on the given
-one. Each row has a key, a hash of its cells and its label: sums of floating-point numbers, samples
-and folds follow the keys. Equal rows ("twins") have equal keys and stand side by side.
+Rows and columns are read in a canonical order, so the result does not depend on the given order.
+Each row has a key, a hash of its cells and its label: sums of floating-point numbers, samples and
+folds follow the keys. Equal rows ("twins") have equal keys and are adjacent.
 """
 
 from __future__ import annotations

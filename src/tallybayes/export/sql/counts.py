@@ -1,4 +1,4 @@
-"""Counts by a formula, as SQL: a table, and a tail beyond it."""
+"""Counts that a formula reads, as SQL: a table, and a tail beyond it."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a family, and the likelihood that it makes of counts, answer."""
+"""The contracts of families, and of the likelihoods that they make from counts."""

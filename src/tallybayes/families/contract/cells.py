@@ -9,8 +9,8 @@ rows: the posterior mean under a Dirichlet(SÂ·q) prior. With q_a = 1/N and S = Î
 (11) of article 1 in README.md. A class without a value uses the counts of all
 classes together.
 
-Leaving a row of class c and cell a out changes k_ca and n_c; it changes what other classes say only
-where they use counts of all classes.
+Leaving a row of class c and cell a out changes k_ca and n_c. It changes the probabilities of other
+classes only if they use counts of all classes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Weight, mean and spread of a column in each class, and what a value is then expected to be."""
+"""Weight, mean and spread of a column in each class, and the predictive density of a value."""
 
 from __future__ import annotations
 

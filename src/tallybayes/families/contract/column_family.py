@@ -1,9 +1,9 @@
-"""What a table asks of the family of a column of levels or of numbers.
+"""The contract of the family of a column of levels or of numbers.
 
 A family is an immutable value that holds hyperparameters: a frozen dataclass, whose fields are
-numbers, strings, lists or priors, so that it can be saved. It says what it reads; from the counts
-of a column it makes a likelihood, which answers for everything else. A new one is registered by a
-name, :func:`tallybayes.register_family`.
+numbers, strings, lists or priors, so that it can be saved. It declares what it
+reads, and makes a likelihood from the counts of a column; the likelihood answers everything else.
+:func:`tallybayes.register_family` registers a new family under a name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a column of numbers that is read as a density is asked."""
+"""The contract of a column of numbers that is read as a density."""
 
 from __future__ import annotations
 

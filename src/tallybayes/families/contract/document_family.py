@@ -1,4 +1,4 @@
-"""What a table asks of the family of a column of text, and of what it makes of the counts."""
+"""The contract of the family of a column of text, and of its likelihood."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a family is: a likelihood, the kind of tally it needs, and how it estimates."""
+"""The base of families: a likelihood, the kind of tally that it needs, and its estimation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a table asks of the family of a group of columns, and of what it makes of their counts."""
+"""The contract of the family of a group of columns, and of its likelihood."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Complement naive Bayes: each class scored by what the other classes are like.
+"""Complement naive Bayes: each class is scored by the counts of all other classes.
 
     θ̃_cj = (α_j + Σ_{c'≠c} N_c'j) / Σ_j (…),    w_cj = −log θ̃_cj,    score_c(x) = Σ_j x_j w_cj
 

@@ -1,4 +1,5 @@
-"""Negative binomials as a term of a formula: a table of what 0, 1, … say, and a tail beyond it."""
+"""Negative binomials as a term of a formula: a table of log p(0), log p(1), …, and a tail beyond
+it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The distinct rows of a column: what depends only on a row's content is computed once for each."""
+"""The distinct rows of a column: a function of a row's content is computed once for each
+content."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""A column of counts as negative binomial, each class with some rows of all classes together.
+"""A column of counts as negative binomial, each class with some pooled rows of all classes.
 
-It is the mixture of :mod:`tallybayes.families.numeric.pooled` without atoms, and bounds in the same
-way what the column says. A value below 0 has no probability in any class and says nothing.
+It is the mixture of :mod:`tallybayes.families.numeric.pooled` without atoms, and bounds the
+log-ratios of the column in the same way. A value below 0 has no probability in any class and adds
+nothing.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""How strongly to smooth, chosen from the counts themselves.
+"""The strength of smoothing, chosen from the counts.
 
     evidence:        Σ_c log ∫ P(rows of c | p) Dirichlet(p; αN·q) dp, the Dirichlet-multinomial
     loo_likelihood:  Σ_c Σ_a k_ca log P(a | c; all rows but one)
 
-Both need nothing but the tally, so that they can be had after any merge. Where rows have weights,
-the evidence is that of the effective rows (counts and strength divided by the weight u of one), and
-one row of a class is u_c of its weight: a common factor on all weights changes neither.
+Both need only the tally, and can be computed after any merge. If rows have weights, the evidence is
+that of the effective rows (counts and strength divided by the weight u of one), and one row of a
+class is u_c of its weight. A common factor on all weights changes neither criterion.
 
 MacKay and Peto (1995); Geisser and Eddy (1979).
 """

@@ -1,15 +1,15 @@
 """Covariance matrices from sums of squares and products, made invertible by a stated floor.
 
-A covariance is held as standard deviations and the Cholesky factor L of the correlations, so that
-the units of the columns do not matter: Σ = diag(s) L Lᵀ diag(s). Where it is singular:
+A covariance is held as standard deviations and the Cholesky factor L of the correlations, which
+makes it independent of the units of the columns: Σ = diag(s) L Lᵀ diag(s). If it is singular:
 
 1. A variance of 0 becomes 1e-9 of the column's variance over all classes together, and 1 where the
-   column is constant throughout; such a column is correlated with none.
-2. An eigenvalue of the correlations below 2⁻⁴⁰ counts as 0 and becomes 1e-9: so much variance has a
-   direction in which the rows have none (fewer rows than columns, or a column twice).
+   column is constant throughout; such a column is not correlated with any other.
+2. An eigenvalue of the correlations below 2⁻⁴⁰ counts as 0 and becomes 1e-9, the variance of a
+   direction in which the rows do not vary (fewer rows than columns, or a column twice).
 3. An eigenvalue of Σ below the least variance that is asked for is raised to it.
 
-A matrix that needs none of this is taken as it is.
+Other matrices stay as they are.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Columns read by one Gaussian family, side by side, whose rows come one by one.
+"""Columns of one Gaussian family, updated together when rows are learned one by one.
 
-A row takes a handful of array operations however many columns it has.
+A row takes a handful of array operations, however many columns it has.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A column of numbers read as Gaussians: what its values say in each class, with every row or
+"""A column of numbers as Gaussians: the log-density of its values in each class, with every row or
 without one."""
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Gaussian columns of arrays after each row is taken out of mean, variance and what is added to it.
+"""Gaussian columns of arrays, with each row taken out of the mean, the variance and its smoothing.
 
-The slow way, for what the kernel does not know: priors, a divisor of n − ddof, a least variance.
+This is the slow path for options that the kernel does not have: priors, a divisor of n − ddof, a
+minimum variance.
 """
 
 from __future__ import annotations

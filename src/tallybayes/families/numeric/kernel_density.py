@@ -2,8 +2,8 @@
 
     P(x in b | c) = (Σ_b' k_h(b, b') n_cb' + S·q_b) / (n_c + S)
 
-k_h is a triangular kernel of h bins on either side, q_b the share of bin b among all rows: where a
-class has few rows it says what all classes say. h and S are chosen by leave-one-out.
+k_h is a triangular kernel of h bins on either side, q_b the share of bin b among all rows: a class
+of few rows resembles all classes together. h and S are chosen by leave-one-out.
 """
 
 from __future__ import annotations

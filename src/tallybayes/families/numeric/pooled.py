@@ -1,4 +1,4 @@
-"""A column of numbers whose classes are each given some rows of all classes together.
+"""A column of numbers, each class with some pooled rows of all classes.
 
 With n_c rows of class c, k_ca of them at atom a and k_c at none, the mass of a value in a class is
 
@@ -8,9 +8,9 @@ f_c a density, and with s rows of all classes
 
     p'(x|c) = (M_c(x) + s Σ_c M_c(x) / n) / (n_c + s).
 
-A mixture of distributions is one. It bounds what the column says by what its counts support (the
-rule of succession): log p'(x|c) − log p'(x|c') ≤ log((n + s)(n_c' + s) / (s (n_c + s))). A class
-without a row of a kind is not ruled out by it.
+The mixture is a distribution. It bounds the log-ratios of the column by what its counts support
+(the rule of succession): log p'(x|c) − log p'(x|c') ≤ log((n + s)(n_c' + s) / (s (n_c + s))). A
+class without a row of a kind is not ruled out by it.
 """
 
 from __future__ import annotations

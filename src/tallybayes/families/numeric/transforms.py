@@ -1,4 +1,4 @@
-"""Transforms that bring a column of numbers nearer to a Gaussian.
+"""Transforms that make a column of numbers more Gaussian.
 
     log:          g(x) = log x, for x > 0
     Yeo–Johnson:  g(x) = ((x + 1)^λ − 1) / λ for x ≥ 0,  −((1 − x)^(2−λ) − 1) / (2 − λ) for x < 0

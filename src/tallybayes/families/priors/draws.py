@@ -1,4 +1,4 @@
-"""Draws from posteriors, in log space, so that tiny concentrations lose nothing."""
+"""Draws from posteriors, in log space, which is exact for tiny concentrations."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Ratios of Gamma functions, to full precision where their logarithms are large and nearly equal.
 
-log Γ(10¹²) is 2.7·10¹³ and as a float64 known to 4·10⁻³ only, so that log Γ(a + k) − log Γ(a) is
-never computed by subtracting. With Stirling's formula log Γ(x) = (x − ½) log x − x + ½ log 2π +
-c(x), whose large terms are combined by hand,
+log Γ(10¹²) is 2.7·10¹³ and, as a float64, known to 4·10⁻³ only. So log Γ(a + k) − log Γ(a) is never
+computed by subtracting large values. With Stirling's formula log Γ(x) = (x − ½) log x − x + ½ log
+2π + c(x), whose large terms are combined by hand,
 
     log Γ(a + k) − log Γ(a) = k log(a + k) + (a − ½) log(1 + k/a) − k + c(a + k) − c(a)
 

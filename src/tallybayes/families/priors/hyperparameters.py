@@ -1,4 +1,4 @@
-"""What every family checks of its hyperparameters: alpha, a prior, and how to estimate."""
+"""Checks of the hyperparameters of families: alpha, a prior, and the estimate."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 """The family of a column of numbers, chosen when its tally is read.
 
 Candidates are a Gaussian, bins of equal weight, a smoothed density and, where values repeat more
-than a density allows, a Gaussian beside these atoms; the one that separates the classes best by
-leave-one-out (:mod:`tallybayes.families.lookup.leave_one_out`) is taken, the earlier of equals. A
-plain Gaussian is not a candidate where a class is nearly all one value: the few others do not
-determine its spread, and the rows that would show it are those it has not seen. Nothing but the
-tally enters, so the choice is the same for a batch, a row at a time or merged parts.
+than a density allows, a Gaussian beside these atoms; the candidate that separates the classes best
+by leave-one-out (:mod:`tallybayes.families.lookup.leave_one_out`) is taken; the earlier one wins a
+tie. A plain Gaussian is not a candidate if nearly all rows of a class have one value: the few
+others do not determine its spread. The choice depends only on the tally: it is the same for a
+batch, for single rows and for merged parts.
 """
 
 from __future__ import annotations

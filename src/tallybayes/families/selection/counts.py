@@ -1,8 +1,8 @@
-"""Columns that may be read as counts, negative binomial, when nobody declared their family.
+"""Columns without a declared family that may be read as counts, negative binomial.
 
-They hold whole numbers from 0 on, few and small ones, with more variance than mean, and no class
-that is nearly all one value. Each row is left out of the mean and the size of its class. That is
-done only where the column is the best so far with sizes as all rows give them.
+They hold few different, small whole numbers from 0 on, with more variance than mean, and no class
+with nearly one value only. Each row is left out of the mean and the size of its class. The size is
+recomputed only if the column is the best candidate so far with the sizes of all rows.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Text: what its terms say of the classes."""
+"""Text: log-ratios of its terms for the classes."""

@@ -1,11 +1,11 @@
-"""What a text says of each class, from the counts of its terms alone.
+"""The score of a text in each class, from the counts of its terms alone.
 
     S_k = Σ_t tf_t T_tk / √max(Σ_t tf_t, 1),    tf = log(1 + occurrences)
 
 T is the ratio of :mod:`tallybayes.families.text.ratios`, seen over expected, with the shares s of
-all counts. Terms of a text depend on each other, so that their sum would be far too sure: divided
-by the root, n terms say what √n independent ones do. Only terms that were seen count, in the
-length, too.
+all counts. Terms of a text depend on each other, and their plain sum would be overconfident:
+divided by the root, n terms count as √n independent ones. Only terms that were learned count, also
+in the length.
 
 Without a row of class y, which holds t and n other terms, N_ty and N_t lose its weight w, the sum
 of all counts w·n, and so do the shares.

@@ -1,10 +1,10 @@
-"""What a term says of each class: the logarithm of seen over expected.
+"""The log-ratio of a term for each class: the logarithm of seen over expected documents.
 
     T_tk = log (N_tk + τ) / (N_t s_k + τ)
 
 N_tk is the number of training documents of class k that hold term t, N_t their sum over the
-classes, s the shares of the classes. A term that was never seen says 0. Without one document of
-class y that holds t, N_t and N_ty are lower by one, and the shares are left as they are:
+classes, s the shares of the classes. A term that was never seen adds 0. Without one document of
+class y that holds t, N_t and N_ty are lower by one, and the shares stay:
 
     T'_tk = log (N_tk − [k = y] + τ) / ((N_t − 1) s_k + τ)
 

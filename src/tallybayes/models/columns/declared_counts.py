@@ -1,4 +1,4 @@
-"""Whether the counts of a column are such as its declared family takes."""
+"""Whether the counts of a column fit its declared family."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Columns that hold numbers and strings: what they mainly are, and their tally as it is read.
 
 The tally counts both side by side, numbers as moments and on a grid, each string as a level, so
-that neither order nor batches matter and forgetting restores the column. Which of the two the
-column mainly is, is decided here, when the tally is read:
+order and batches do not matter and forgetting restores the column. When the tally is read, the
+column becomes one of the two:
 
 - Numbers, if they weigh more than the strings and booleans together. Strings that are numbers ("3",
   True) are then read as numbers, and each other string is a level beside them.

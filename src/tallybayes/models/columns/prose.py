@@ -1,8 +1,8 @@
 """Columns of strings that are read as text because they are prose.
 
-The tally counts them as levels, as all undeclared strings, so that neither order nor batches matter
-and forgetting restores the column. Whether a column is prose is decided when the tally is read: if
-nearly all rows have strings of their own, and the strings are sentences whose words recur (see
+The tally counts them as levels, like all undeclared strings, so order and batches do not matter and
+forgetting restores the column. When the tally is read, a column is prose if nearly all rows have
+different strings, and the strings are sentences whose words recur (see
 :mod:`tallybayes.tokens.prose`). Its levels then become terms, as if it were declared `Text()`.
 """
 

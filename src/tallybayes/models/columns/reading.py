@@ -1,4 +1,4 @@
-"""How a tally of columns is read, and what it then says of each of them."""
+"""How a tally of columns is read, and the reading of each column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table as a model counts it: the model's columns, one type a column."""
+"""The rows of a table in the form that a model counts: its columns, one type for each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the terms of a column of text say."""
+"""Log-ratios of the terms of a column of text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Warnings about values that a column of their kind cannot hold, asked after learning."""
+"""Warnings about rows to predict whose values do not fit the kind of their column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Warnings of rows that hold nothing the model has seen: keys, or levels of a column."""
+"""Warnings about rows to predict without any key, or any level of a column, that was learned."""
 
 from __future__ import annotations
 

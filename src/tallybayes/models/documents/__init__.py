@@ -1,1 +1,1 @@
-"""Models of documents: a tally of terms, how it is read, and what was learned beside it."""
+"""Models of documents: a tally of terms, how it is read, and what was learned in addition."""

@@ -1,4 +1,4 @@
-"""What a classifier of documents asks of its model, whichever kind it is."""
+"""The contract of a model of documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Event models of documents: what a tally of terms says of each class, term by term.
+"""Event models of documents: the log-probabilities of a tally of terms in each class.
 
 All are linear in the values x of the terms of a document, with a number for each class, each term,
 and each pair of a term and a class that was seen:
@@ -12,7 +12,7 @@ S_tk are the sums of a tally, N_tk its documents, and V the number of its terms:
     Bernoulli    log p_tk of a term that is there, log(1 − p_tk) of one that is not,
                  p_tk = (N_tk + α) / (N_k + 2α)
 
-A class without any term is, for the multinomial, all classes together.
+For the multinomial, a class without any term uses the counts of all classes together.
 """
 
 from __future__ import annotations

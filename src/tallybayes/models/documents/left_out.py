@@ -1,8 +1,8 @@
-"""Counts without a document, for each of some documents that were counted.
+"""Leave-one-out counts, for each of some documents that were counted.
 
-Whatever a model that is fitted on the others would count differs: the sums of the document's own
-class, terms that no other document holds, and with them the number of terms, and the inverse
-document frequencies, unless these are fixed.
+Everything that a model fitted on the other documents would count differently is changed: the sums
+of the document's own class, terms that no other document holds, and with them the number of terms,
+and the inverse document frequencies, unless these are fixed.
 """
 
 from __future__ import annotations

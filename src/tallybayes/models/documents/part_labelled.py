@@ -1,4 +1,4 @@
-"""A classifier of documents of which some have no labels."""
+"""A model of documents, some of them without a label."""
 
 from __future__ import annotations
 

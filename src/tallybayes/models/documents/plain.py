@@ -1,4 +1,4 @@
-"""Documents under a model that nothing is learned for: a tally of terms, read by its formula."""
+"""A plain model of documents: a tally of terms, read by a formula without learned weights."""
 
 from __future__ import annotations
 

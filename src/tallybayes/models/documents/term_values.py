@@ -1,4 +1,4 @@
-"""What counts of terms become before they are summed: the transforms of Rennie et al. (2003).
+"""Transforms of counts of terms before they are summed, from Rennie et al. (2003).
 
 They are steps 1 to 3 of table 4, of sections 4.1 to 4.3. d_ij is the count of term i in document j,
 and δ_ij whether it is above 0:

@@ -1,4 +1,5 @@
-"""What a fitted classifier of documents holds: a tally of terms, and what was learned beside it."""
+"""The model of a weighted classifier of documents: a tally of terms, learned weights and a
+ridge."""
 
 from __future__ import annotations
 

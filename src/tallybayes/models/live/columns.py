@@ -1,4 +1,4 @@
-"""What a row touches in one column of a table, and what a column whose density changes says."""
+"""One column of a live score: the cells of a row's value, and densities that follow the rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Learning a weighting on rows, and a shorter one."""
+"""Learning a weighting on rows, and pruning one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a fitted :class:`WeightedNaiveBayes` holds."""
+"""The model of a fitted :class:`WeightedNaiveBayes`."""
 
 from __future__ import annotations
 

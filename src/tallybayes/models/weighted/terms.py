@@ -1,4 +1,5 @@
-"""The terms of a weighted model: its columns and pairs, what was decided of each, and its cells."""
+"""The terms of a weighted model: its columns and pairs, with the decision about each, and its
+cells."""
 
 from __future__ import annotations
 

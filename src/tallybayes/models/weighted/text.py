@@ -1,4 +1,4 @@
-"""Columns of text in a weighted model: what they say, with learned weights."""
+"""Columns of text in a weighted model: their scores, with learned weights."""
 
 from __future__ import annotations
 

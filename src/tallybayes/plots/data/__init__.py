@@ -1,1 +1,1 @@
-"""What displays draw: rows, and what a model answers, as arrays. Nothing is drawn here."""
+"""Data of the displays: rows, and answers of a model, as arrays. Nothing is drawn here."""

@@ -1,4 +1,4 @@
-"""What a Display asks of an estimator: its distributions and its columns."""
+"""Questions of a Display to an estimator: its distributions and its columns."""
 
 from __future__ import annotations
 

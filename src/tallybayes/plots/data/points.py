@@ -1,4 +1,4 @@
-"""What a nomogram asks of a model: what each value of each term adds to the log-odds of a class."""
+"""Data of a nomogram: the contribution of each value of each term to the log-odds of a class."""
 
 from __future__ import annotations
 

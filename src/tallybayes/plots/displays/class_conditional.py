@@ -1,4 +1,4 @@
-"""p(x | class) of one column, or of two."""
+"""The density p(x | class) of one column, or of two."""
 
 from __future__ import annotations
 

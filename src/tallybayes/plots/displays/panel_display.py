@@ -1,5 +1,4 @@
-"""What displays of several columns at once have in common: rows as points, and where they come
-from."""
+"""Base of the displays of several columns at once: rows as points, and their sources."""
 
 from __future__ import annotations
 

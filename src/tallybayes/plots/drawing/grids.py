@@ -1,4 +1,4 @@
-"""What the pictures of many panels share: columns with or without a model behind them."""
+"""Pictures of many panels: columns with or without a model."""
 
 from __future__ import annotations
 

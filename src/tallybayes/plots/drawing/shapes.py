@@ -1,4 +1,4 @@
-"""What a Display draws of a column, or of two: curves, steps, stems, bars, contours, points.
+"""Shapes of one column, or of two: curves, steps, stems, bars, contours, points.
 
 Each holds arrays with an entry a class, and draws itself along x, or along y.
 """

@@ -1,4 +1,4 @@
-"""What all pictures share: axes, the look of a class, names on axes, the legend."""
+"""The style of all pictures: axes, colours and markers of classes, names on axes, the legend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A whole model in the neutral form: readers of columns, terms, and what makes probabilities."""
+"""A whole model in the neutral form: readers of columns, terms, and the calibration."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Classifiers of documents in the neutral form: the rules that split them, terms, and numbers.
 
-A page has no room for a million terms. It carries those that change scores most for the room that
-they take; its score of a text is the model's score of the text without all other terms.
+A page has no room for a million terms. It holds the terms that change scores most for their size;
+its score of a text is the model's score of the text without the other terms.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Models of tables in the neutral form.
 
-Each part of a model can add itself to a scorer of single rows. The scorer here notes what it is
-given, in place of scoring.
+Each part of a model can add itself to a scorer of single rows. The scorer here records the parts
+instead of scoring.
 """
 
 from __future__ import annotations

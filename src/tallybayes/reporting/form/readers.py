@@ -1,4 +1,4 @@
-"""How a page reads a value of a column: which entry of a table serves it."""
+"""How a page reads a value of a column: the entry of the table for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of honest predictions: accuracy, log-loss, calibration error, confusions."""
+"""Figures of predictions of rows left out: accuracy, log-loss, calibration error, confusions."""
 
 from __future__ import annotations
 

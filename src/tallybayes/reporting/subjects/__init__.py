@@ -1,1 +1,1 @@
-"""What a report reads of a classifier, for each kind of classifier."""
+"""The data of a report about a classifier, for each kind of classifier."""

@@ -1,4 +1,4 @@
-"""What a report asks of a classifier, whichever kind it is."""
+"""The contract of a classifier in a report."""
 
 from __future__ import annotations
 

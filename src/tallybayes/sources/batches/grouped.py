@@ -1,4 +1,4 @@
-"""Small batches together, so that what a batch costs by itself does not matter."""
+"""Small batches in groups, which makes the fixed cost of a batch negligible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parquet files, a row group or a piece of one at a time; strings stay the codes that they are."""
+"""Parquet files, a row group or a piece of one at a time; dictionary-encoded strings stay codes."""
 
 from __future__ import annotations
 

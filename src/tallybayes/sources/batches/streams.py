@@ -1,5 +1,5 @@
-"""Rows that come in record batches: Arrow files, readers and iterators of batches, datasets, and
-whatever else has an Arrow stream."""
+"""Rows in record batches: Arrow files, readers and iterators of batches, datasets, and other
+objects with an Arrow stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Databases by ADBC, of which PostgreSQL is the one that is opened by its URL."""
+"""Databases by ADBC; PostgreSQL can be opened by its URL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names in SQL, and how databases are called in messages."""
+"""Names in SQL, and names of databases in messages."""
 
 from __future__ import annotations
 

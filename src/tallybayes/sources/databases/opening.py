@@ -1,4 +1,4 @@
-"""Tables and queries by name: what a person gives to say which rows of which database."""
+"""Tables and queries of databases, by name and connection."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a file is, and its bytes: a look at the beginning, decompression, and what goes wrong."""
+"""Opening files: the format by its first bytes, decompression, and errors."""

@@ -1,4 +1,4 @@
-"""What Arrow says of a file, as an error that names it."""
+"""Errors of Arrow as errors that name the file."""
 
 from __future__ import annotations
 

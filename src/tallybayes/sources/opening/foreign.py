@@ -1,4 +1,4 @@
-"""Files that are not data of a format that is read: what they are, and what to do about it."""
+"""Files of formats that are not read: which format it is, and what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bytes of a file or of standard input: a look at the beginning, decompression, and how far."""
+"""Bytes of a file or of standard input: its first bytes, decompression, and progress."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Spark DataFrames: rows that stay on a cluster, to which the counting goes."""
+"""Spark DataFrames: rows stay on the cluster, and are counted there."""

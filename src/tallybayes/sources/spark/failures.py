@@ -1,4 +1,4 @@
-"""What Spark says when it fails, as one message that says what to do."""
+"""Spark's errors as one message that says what to do."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """A Spark DataFrame, of the classic kind or of Spark Connect. Imported only when one arrives.
 
-Rows stay on the cluster: what is to be done with them is sent there, and comes back merged. Inside
-of Spark columns are named by their places, since names may hold dots and backticks, and may differ
-only by case.
+Rows stay on the cluster: functions are sent there, and merged results come back. Within Spark,
+columns are named by their places, because names may hold dots and backticks, and may differ only by
+case.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""DataFrames that are nothing but Parquet files, which tasks then read by themselves.
+"""DataFrames that only read Parquet files, which tasks then read without Spark's readers.
 
-Spark's way from Parquet to Arrow takes several times as long as counting. It is spared where the
-optimised plan is a scan of plain files, with no more than a choice of columns above it. Whatever
-could make rows other than those of the files is left to Spark: partition folders, buckets, tables
-of other formats, options, filters, renamed or computed columns, cached frames, types that Spark
-converts, file systems of other machines.
+Spark's conversion from Parquet to Arrow takes several times as long as counting. It is skipped if
+the optimised plan is a scan of plain files with at most a selection of columns. Spark reads
+everything that could change the rows of the files: partition folders, buckets, tables of other
+formats, options, filters, renamed or computed columns, cached frames, types that Spark converts,
+file systems of other machines.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What runs in the tasks of Spark that read Parquet files by themselves: counting, and taking rows.
+"""The functions of Spark tasks that read Parquet files directly: counting, and taking rows.
 
-A task is the number of its pieces, which is the number of its partition, so that what a task
-answers does not depend on where and how often it runs.
+A task is identified by the number of its pieces, which is that of its partition. Its answer does
+not depend on where and how often it runs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What runs in the tasks of Spark: functions over the record batches of a partition.
+"""The functions of Spark tasks, over the record batches of a partition.
 
-A task answers with one row, or with the rows that it scored, and does nothing else: whatever it did
-beside would be done again where Spark repeats a task, or runs it twice to be faster. An error in
-the data is an answer, too: Spark would try a task that fails four times.
+A task answers with one row, or with the rows that it scored, and has no side effects: Spark may
+repeat a task, or run it twice to be faster. An error in the data is also an answer, because Spark
+would try a failed task four times.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Files of rows without types: CSV and JSON lines, and what their cells are."""
+"""Files of rows without types: CSV and JSON lines, and the types of their cells."""

@@ -1,4 +1,4 @@
-"""Columns that are parted by runs of blanks, as columns that are parted by tabs."""
+"""Columns delimited by runs of blanks, rewritten to columns delimited by tabs."""
 
 from __future__ import annotations
 

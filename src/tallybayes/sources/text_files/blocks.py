@@ -1,4 +1,4 @@
-"""A CSV text in blocks of whole records, so that they can be parsed beside each other."""
+"""A CSV text in blocks of whole records, which can be parsed in parallel."""
 
 from __future__ import annotations
 

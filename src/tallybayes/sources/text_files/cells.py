@@ -1,8 +1,8 @@
 """Columns of any type as one of few kinds, the same in every batch.
 
-Each cell of a column that nobody declared is a number or a string by itself, whatever stands in the
-cells around it ("number or text"), so the size of a batch cannot matter. What the column mainly is
-is decided when the tally is read. Dates are a kind of column: all of its values are dates.
+Each cell of an undeclared column is a number or a string independently of other cells ("number or
+text"), so the size of a batch does not matter. The kind of the column is decided when the tally is
+read. Dates are a kind of column: all of its values are dates.
 
 A cell that does not fit the kind of its column raises :class:`Misfit`. Strings are stripped of
 surrounding space; those in the list of missing values are missing values in every column. A level

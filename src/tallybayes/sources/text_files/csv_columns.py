@@ -1,5 +1,5 @@
-"""Blocks of CSV as columns: parsed as what the cells before were, and where that does not fit, as
-strings that are looked at one by one. The result is the same."""
+"""Blocks of CSV as columns: cells are parsed with the type of the cells before them or, if that
+fails, as strings one by one. The result is the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""CSV as a source: blocks that are parsed on threads; each cell is what it is by itself."""
+"""CSV as a source: blocks are parsed on threads; the type of each cell depends on that cell
+only."""
 
 from __future__ import annotations
 

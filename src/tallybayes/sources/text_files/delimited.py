@@ -1,4 +1,4 @@
-"""CSV with any delimiter: what its beginning says, and the lines of its records."""
+"""CSV with any delimiter: its first lines, and the line numbers of its records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How text is written, where a person says so: one place for Python and the command line."""
+"""Options for the layout of text files, for Python and the command line."""
 
 from __future__ import annotations
 

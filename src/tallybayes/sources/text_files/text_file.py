@@ -1,4 +1,4 @@
-"""What CSV and JSON lines have in common."""
+"""Base of CSV and JSON lines as sources."""
 
 from __future__ import annotations
 

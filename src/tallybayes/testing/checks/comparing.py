@@ -1,4 +1,4 @@
-"""What the checks share: fits, and what two of them must have in common."""
+"""Helpers of the checks: fits, and comparisons of two fits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of the counts: what is added, taken away, merged and weighted."""
+"""Checks of the counts: adding, forgetting, merging and weighting."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Columns as cells: each number in one of at most 128, each level and the missing value one by
-itself; and their counts, from a tally, when weights are learned and later.
+"""Columns as cells: at most 128 cells for numbers, and one for each level and for the missing
+value; and their counts, from a tally, when weights are learned and later.
 
-Counts are in effective rows, so that a common factor of all weights changes nothing: smoothing,
-penalties and thresholds are numbers of rows or of nats, and suit rows of weight 1. Other weights
-are divided by that of Kish's effective row, u = Σw² / Σw, of which there are (Σw)² / Σw² (L. Kish,
-Survey Sampling, 1965, section 11.7).
+Counts are in effective rows, so a common factor of all weights changes nothing: smoothing,
+penalties and thresholds are in rows or nats, and suit rows of weight 1. Other weights are divided
+by that of Kish's effective row, u = Σw² / Σw, of which there are (Σw)² / Σw² (L. Kish, Survey
+Sampling, 1965, section 11.7).
 """
 
 from __future__ import annotations

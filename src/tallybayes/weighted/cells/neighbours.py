@@ -1,6 +1,6 @@
 """Counts of a number's cells summed over neighbouring cells, by triangular kernels.
 
-Neighbours are apart by cells, or by the share of the rows that lies between them ("rank").
+The distance of neighbours is in cells, or in the share of the rows between them ("rank").
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@
     Σ_i w_i −log softmax(S_i)_{y_i} + ½·0.1 Σ_g (σ_g c_g)² + 0.01 Σ_k b_k²,   c ≥ 0
 
 Z are leave-one-out sums, σ_g the root of their mean square. About twenty weights take the place of
-inverse document frequencies and of a temperature. They are not negative: a term that every document
-has says, without one document of class y, that y is a little rarer, which a negative weight would
-take for the label.
+inverse document frequencies and of a temperature. They are not negative: without one document of
+class y, a term that every document has suggests that y is a little rarer, and a negative weight
+would turn this into the label.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Probabilities of classes from scores, and the loss of the own class."""
+"""Probabilities of classes from scores, and the log-loss of the true class."""
 
 from __future__ import annotations
 

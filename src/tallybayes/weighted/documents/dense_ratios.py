@@ -1,9 +1,9 @@
-"""Ratios of few terms as a dense matrix: soft labels are found by products of matrices.
+"""Ratios of few terms as a dense matrix: soft labels are computed by products of matrices.
 
     T_tk = log (N_tk + τ) / (N_t s_k + τ)
 
-where soft labels give most terms a count in most classes, a row of T is read faster than pairs of
-a class and a count are.
+If soft labels give most terms a count in most classes, a row of T is read faster than pairs of a
+class and a count.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Soft labels by expectation maximisation, cross-fitted.
 
-The labelled documents are in folds. For each fold, and for all, a run of its own starts from the
-counts of the labelled documents without the fold, labels the unlabelled documents softly, counts
-them in with the weight λ, and so on. In every iteration the weights of the bins are learned on the
-documents of each fold as the run without them scores them: the posteriors of the runs are then as
-sure as they prove to be, not as sure as naive Bayes makes them. A labelled document is judged by
-soft labels that its own label has reached through these ten weights only.
+The labelled documents are divided into folds. A separate run for each fold, and one for all, starts
+from the counts of the labelled documents without the fold, labels the unlabelled documents softly,
+adds them with the weight λ, and repeats. In every iteration the weights of the bins are learned on
+the documents of each fold, scored by the run without them. This calibrates the posteriors of the
+runs, which plain naive Bayes would make overconfident. The label of a document influences the soft
+labels that judge it only through these ten weights.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 The penalty is the one of the least Brier score, at the scale of the least log-loss: a temperature,
 or one factor for the weighted counts and another for the ridge. The log-loss itself is dominated by
-the few documents of which a prediction is sure and wrong, and prefers penalties that are too high
-where new documents differ more from those learned than these from each other.
+the few documents with confident wrong predictions. It prefers penalties that are too high if new
+documents differ more from the learned ones than these from each other.
 """
 
 from __future__ import annotations

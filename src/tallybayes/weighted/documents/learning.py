@@ -1,4 +1,4 @@
-"""What is learned on documents beside their counts: a reading, weights of bins, a ridge."""
+"""Learning on documents beside counting them: a reading, weights of bins, a ridge."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Documents of which some have labels, and their counts when the others are labelled softly.
+"""Partly labelled documents, and their counts with soft labels for the others.
 
     N_tk = Σ_{i labelled} [t in i, y_i = k] + λ Σ_{i unlabelled} [t in i] R_ik
 
-R_ik is the posterior of class k to the nearest 32nd; a single 32nd is left out, so that a document
-of which little is known counts for little. Sums of 32nds are exact: the counts do not depend on the
-order of documents, and add and subtract as whole ones do.
+R_ik is the posterior of class k to the nearest 32nd; a single 32nd is left out, so a document with
+an uncertain label counts little. Sums of 32nds are exact: the counts do not depend on the order of
+documents, and add and subtract like whole numbers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A ridge on length-normalised tf-idf, on top of scores that are left as they are.
+"""A ridge on length-normalised tf-idf, on top of fixed scores.
 
     min over U:  Σ_i w_i −log softmax(S_i + x_i U)_{y_i} + ½ λ |U|²
 

@@ -1,7 +1,7 @@
-"""By how much scores of held-out documents are multiplied, and how well they then predict.
+"""Factors of the scores of held-out documents, and how well the scaled scores predict.
 
-One factor for all is a temperature. Two factors, for the weighted counts and for the ridge, are a
-candidate beside it where documents that they were not learned on are predicted better.
+One factor for all scores is a temperature. Two factors, for the weighted counts and for the ridge,
+are used if they predict other documents better than one factor does.
 """
 
 from __future__ import annotations

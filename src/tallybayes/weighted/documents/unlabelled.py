@@ -1,8 +1,8 @@
-"""Learning on documents of which some have labels: λ by held-out labelled documents.
+"""Learning on partly labelled documents: λ is chosen by held-out labelled documents.
 
 λ = 0, which counts no unlabelled document, stays unless another λ predicts labelled documents
 better by more than two standard errors of the difference. The choice for the documents of a fold is
-made on the other folds, with soft labels that knew neither.
+made on the other folds, with soft labels from neither of them.
 """
 
 from __future__ import annotations

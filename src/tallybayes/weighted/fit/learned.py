@@ -1,4 +1,4 @@
-"""What learning gives: terms, their weights and tables; and the tables for other counts."""
+"""The result of a fit: terms, their weights and tables; and the tables for other counts."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""A shorter model of fewer terms, its weights learned again.
+"""Pruning: a model of fewer terms, with weights learned again.
 
-Terms are left out a few at a time, those first without which the log-loss rises least, and the
-weights of the others are learned again in between. Tables, pairs and the kinds of smoothing stay as
-they are; corrections, which were made beside all terms, are dropped.
+Terms are dropped a few at a time, those first whose removal increases the log-loss least, and the
+weights of the others are learned again in between. Tables, pairs and the kinds of smoothing stay;
+corrections are dropped, because they were fitted with all terms.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
-"""Shrinkage toward the class shares, and how much a column has to gain to be used.
+"""Shrinkage toward the class shares, and the minimum gain of a column.
 
 Widths, weights and pairs are chosen by what they gain, and the best of many choices gains by
 chance: a fit to noise is never empty. With few columns for the rows, the leave-one-out gain of the
 whole model has to exceed what as many columns of noise would gain. With many columns, leave-one-out
 is optimistically biased: a column selected because it separates these rows still separates them
-with any one row taken out. There the whole fit is repeated without each fifth of the rows, and the
-rows held out choose how much a column has to gain to be used, and the shrinkage factor.
+with any one row taken out. The whole fit is then repeated without each fifth of the rows, and the
+rows held out choose the minimum gain of a column and the shrinkage factor.
 
-Nothing is impossible: the class prior has a small share in every prediction.
+No class gets probability 0: the class prior has a small share in every prediction.
 
     P'(k | x) = (1 − ε)·P(k | x) + ε·p_k,    ε = ½ / (n + ½)
 
-n rows say of no class that it cannot be; half a row that is still to come keeps P' off 0 and 1.
+n rows cannot show that a class is impossible; half a future row keeps P' away from 0 and 1.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Weights that deviate by class: descent with a Hessian that is made now and then."""
+"""Weights that deviate by class: descent with a Hessian that is updated every few steps."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""What a column says of the classes: log-ratios, smoothed as leave-one-out chooses.
+"""The log-ratio table of a column, with smoothing chosen by leave-one-out.
 
     T[v, k] = log[(C_vk + a·p_k) / ((m_v + a)·p_k)]
 
 C are counts, of numbers summed over neighbouring cells by a triangular kernel; p the class shares;
-m_v = Σ_k C_vk. A rare cell adds nothing. The width of the kernel and a are those under which each
-row's class is most probable with the row taken out: no pass over rows, a cell is enough. A narrow
-kernel has many bumps to choose from, and pays for it: without that, of thousands of columns of
-noise those with the narrowest kernels seem most informative.
+m_v = Σ_k C_vk. A rare cell adds nothing. The width of the kernel and a maximise the leave-one-out
+likelihood, which is computed by cells, without a pass over rows. A narrow kernel fits more noise
+and is penalised; otherwise, among thousands of columns of noise, those with the narrowest kernels
+would seem most informative.
 """
 
 from __future__ import annotations

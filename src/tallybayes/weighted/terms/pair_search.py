@@ -1,4 +1,4 @@
-"""Pairs of columns as joint tables of what the model does not say yet.
+"""Pairs of columns as joint tables, for what the columns alone do not predict.
 
 With P the present leave-one-out probabilities, the cells of a pair count C = Σ [y = k] and expect
 E = Σ P_ik; a cell says log[(C_k + t_k) / (E_k + t_k)], t_k = τ·K·p_k, a row being taken out of both

@@ -1,8 +1,8 @@
-"""Pairs of columns as terms: what a pair that was taken says of rows, and the pairs of the same two
-columns from several fits, read as one term.
+"""Pairs of columns as terms: the values of a selected pair for rows, and the pairs of the same two
+columns from several fits, joined to one term.
 
-Each fit cuts the columns of a pair into cells of its own. A cell of the joined pair lies in
-one cell of each of them, so that a sum of their tables is one table over its cells.
+Each fit has its own cells for the columns of a pair. A cell of the joined pair lies in one cell of
+each fit, so the sum of their tables is one table over the joined cells.
 """
 
 from __future__ import annotations

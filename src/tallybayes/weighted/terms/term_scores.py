@@ -1,5 +1,5 @@
-"""What the terms of a model say of the learning rows, each taken out, and the scores that weights
-make of it: from values that are kept, or recomputed from tables.
+"""Leave-one-out values of the terms for the learning rows, and their weighted scores: from stored
+values, or recomputed from tables.
 """
 
 from __future__ import annotations
