@@ -120,7 +120,7 @@ class IncompatibleTallies(ValueError):
 
 
 class NegativeTally(ValueError):
-    """More was taken away than had been counted.
+    """More would be removed than was counted.
 
     Parameters
     ----------
@@ -140,7 +140,8 @@ class NegativeTally(ValueError):
 
 
 class SourceError(ValueError):
-    """A source of rows cannot be read: what it is, where in it, and what to do."""
+    """A source of rows cannot be read; the message names the source, the place in it, and what to
+    do."""
 
 
 class UnseenLevel(ValueError):
@@ -163,7 +164,7 @@ class TallyWarning(UserWarning):
 
 
 class LeftOutWarning(TallyWarning):
-    """A column is not used, because its values cannot say anything of other rows."""
+    """A column is not used, because its values cannot recur in other rows."""
 
 
 class MixedColumnWarning(TallyWarning):
@@ -171,7 +172,7 @@ class MixedColumnWarning(TallyWarning):
 
 
 class UnderflowWarning(TallyWarning):
-    """Numbers are so small that their squares are lost, and with them what a Gaussian says."""
+    """Numbers are so small that their squares underflow, and a Gaussian takes them for constant."""
 
 
 class FamilyWarning(TallyWarning):
@@ -183,7 +184,7 @@ class UnseenWarning(TallyWarning):
 
 
 class RareClassWarning(TallyWarning):
-    """A class has so few rows that what the model says of it is hardly supported."""
+    """A class has so few rows that predictions of it are unreliable."""
 
 
 class LeakWarning(TallyWarning):
@@ -195,7 +196,7 @@ class UninformativeWarning(TallyWarning):
 
 
 class SlowTokensWarning(TallyWarning):
-    """A token pattern has no compiled kernel, so that Python's ``re`` finds the tokens."""
+    """A token pattern has no compiled kernel, and Python's ``re`` finds the tokens."""
 
 
 class SmoothingWarning(TallyWarning):

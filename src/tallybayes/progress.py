@@ -43,7 +43,7 @@ def set_progress(shown: bool | None) -> None:
 
 
 class Bar(Protocol):
-    """What is shown while something is learned."""
+    """A progress bar."""
 
     def update(self, seconds: float) -> None:
         """Shows how long it has taken."""

@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 
 class Joint(Distribution):
-    """What a generative classifier models: rows together with their labels.
+    """The joint distribution of rows and labels of a generative classifier.
 
     Parameters
     ----------

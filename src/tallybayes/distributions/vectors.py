@@ -51,8 +51,8 @@ class PartOfGroup:
 
 
 class GroupOfNumbers(ArrayConditional):
-    """x | c ~ N(μ_c, Σ_c), or a multivariate Student-t where the parameters are integrated out;
-    events are rows of the group's columns. A missing value, NaN, is left out: what is there has the
+    """x | c ~ N(μ_c, Σ_c), or a multivariate Student-t if the parameters are integrated out; events
+    are rows of the group's columns. A missing value, NaN, is left out: the other columns have their
     marginal distribution.
 
     Parameters

@@ -87,7 +87,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Counting:
-    """What is to be counted.
+    """What to count.
 
     Parameters
     ----------

@@ -185,7 +185,7 @@ def _table(estimator: Any, model: TableModel) -> Any:
 
 
 class _Distributions:
-    """What makes the distributions of the columns of a model; see
+    """Makes the distributions of the columns of a model; see
     :class:`tallybayes.engines.memory.scores.part.Distributions`.
 
     Parameters

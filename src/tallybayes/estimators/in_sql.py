@@ -14,7 +14,7 @@ Dialect = Literal["duckdb", "postgres", "spark", "bigquery", "snowflake"]
 
 
 class SaysSQL:
-    """Base of classifiers that can be said in SQL. Not for direct use."""
+    """Base of classifiers with a ``to_sql`` method. Not for direct use."""
 
     if TYPE_CHECKING:
 

@@ -20,7 +20,7 @@ MAX_SHOWN = 10
 
 
 class ShownInNotebooks:
-    """A classifier that shows in a notebook what it has learned. Not for direct use."""
+    """Base of classifiers that show in a notebook what they have learned. Not for direct use."""
 
     def __dir__(self) -> list[str]:
         """The attributes that can be read: a model that lost all its rows has fewer."""

@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 
 
 class Draws(NamedTuple):
-    """What makes the same draws for every batch of rows.
+    """Makes the same draws for every batch of rows.
 
     Parameters
     ----------

@@ -66,14 +66,14 @@ class Chosen:
 
 
 class MadeChoices(NamedTuple):
-    """What columns are read as, and what that depends on besides the tally."""
+    """The chosen readings of columns, and what they depend on beside the tally."""
 
     choices: dict[str, ReadAs]
     basis: tuple[Array, Reading, tuple[str, ...]]
 
 
 class Contributions(NamedTuple):
-    """What adds to the scores of rows, in nats.
+    """Contributions to the scores of rows, in nats.
 
     Parameters
     ----------

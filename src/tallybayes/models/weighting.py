@@ -37,7 +37,7 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Figures:
-    """How well the learning rows are predicted, each by what is learned without it.
+    """How well the learning rows are predicted by fits without them.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Figures:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Weighting:
-    """What was learned on rows. It holds no row.
+    """The result of learning weights on rows. It holds no row.
 
     Parameters
     ----------

@@ -290,7 +290,7 @@ class Correlated(Protocol):
 
 
 class TermScores(Protocol):
-    """What the documents of a column say, by the terms that were counted."""
+    """The scores of the documents of a column, by the terms that were counted."""
 
     @property
     def counts(self) -> TextCounts:

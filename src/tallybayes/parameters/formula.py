@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Correction:
-    """What is done to the probabilities p that the scores give.
+    """The correction of the probabilities p that the scores give.
 
     Parameters
     ----------

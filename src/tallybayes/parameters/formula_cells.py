@@ -27,7 +27,7 @@ Kind = Literal["text", "number", "integer", "decimal", "boolean", "date", "mixed
 
 
 class Inexpressible(ValueError):
-    """A part of a model that no formula of these terms says, and why."""
+    """A part of a model cannot be written with these terms; the message gives the reason."""
 
 
 @dataclass(frozen=True, eq=False)

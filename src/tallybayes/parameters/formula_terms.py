@@ -101,7 +101,7 @@ class StudentTerm:
 
 @dataclass(frozen=True, eq=False)
 class CountTail:
-    """What a count x > 0 beyond a table says: M_c, or log(M_c + share·Σ M) − shift_c,
+    """The score of a count x > 0 beyond a table: M_c, or log(M_c + share·Σ M) − shift_c,
 
         log M_c = constant + x·log((size + x)·mean / ((size + mean)·x))
                   + (size − ½)·log(1 + x / size) − ½·log x + c(size + x) − c(x)
@@ -126,8 +126,8 @@ class CountTail:
 
 @dataclass(frozen=True, eq=False)
 class CountTerm:
-    """term_c = scores[c, cell], and beyond the cells what `tail` says; a row with a number above
-    `most` has no prediction.
+    """term_c = scores[c, cell], and `tail` beyond the cells; a row with a number above `most` has
+    no prediction.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ class CountTerm:
 
 @dataclass(frozen=True, eq=False)
 class Conditional:
-    """What a column says given some of the columns before it:
+    """The conditional density of a column given some of the columns before it:
 
         r_c = Σ_i weights_ci·(x_i − mean_ci),   i over those columns and, last, the column
 

@@ -36,7 +36,7 @@ Check = Callable[[Any, str], Any]
 
 
 class Unfit(ValueError):
-    """A file says something that no model says."""
+    """A file holds a value that no model has."""
 
 
 def _refuse(where: str, rule: str, value: Any) -> Never:

@@ -91,7 +91,8 @@ PYTHON_TYPES = {"b": (bool,), "i": (int,), "u": (int,), "f": (int, float), "U": 
 
 
 class _Decoder:
-    """Reads one value. What its arrays may take beyond their content is limited for all of them."""
+    """Reads one value. The memory that all of its arrays may take beyond their content is
+    limited."""
 
     def __init__(self) -> None:
         self.padding = MAX_PADDING

@@ -71,7 +71,7 @@ class Headline:
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """What a report shows.
+    """The content of a report.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Step:
-    """What a term adds to the log-odds of one class against another, in nats."""
+    """The contribution of a term to the log-odds of one class against another, in nats."""
 
     name: str
     value: str

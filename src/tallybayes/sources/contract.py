@@ -106,7 +106,7 @@ class Source(Protocol):
 
 
 class Folded(NamedTuple, Generic[R]):
-    """What folding the rows of a distributed source has given.
+    """The result of folding the rows of a distributed source.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ __all__ = ["ArrowRows", "KeptColumns", "Piece", "kept_columns"]
 
 @runtime_checkable
 class ArrowRows(Protocol):
-    """A source whose rows come as Arrow record batches, with every column as it is."""
+    """A source whose rows come as Arrow record batches, with unchanged columns."""
 
     name: str
     schema: Any

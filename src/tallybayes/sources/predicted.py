@@ -21,7 +21,7 @@ Predictions = tuple[NDArray[Any], NDArray[np.float64]]
 
 
 class PredictedRows:
-    """Rows with what a model predicts of them: an Arrow stream that is made when it is read.
+    """Rows with their predictions: an Arrow stream that is computed when it is read.
 
     Whatever takes ``__arrow_c_stream__`` takes it, each time from the first row on: pyarrow, pandas
     and polars; DuckDB, which registers it; ``adbc_ingest`` of ADBC, which writes it to a database.

@@ -19,7 +19,7 @@ ROUNDING = 2.0**-48
 
 
 class ClassCounts(Tally):
-    """Class counts, with the squared weights that say how many rows they stand for.
+    """Class counts, with the squared weights from which effective rows follow.
 
     Parameters
     ----------

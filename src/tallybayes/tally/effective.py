@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 
 class RowWeights(NamedTuple):
-    """What one effective row weighs.
+    """The weight of one effective row.
 
     Parameters
     ----------

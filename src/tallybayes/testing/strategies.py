@@ -54,7 +54,7 @@ OFFSETS = (0.0, 0.0, 0.0, 1.0, -1e3, 1e9)
 
 
 class Frame(NamedTuple):
-    """What a family of tallies counts."""
+    """What the tallies of a family count."""
 
     columns: Columns
     n_classes: int

@@ -21,7 +21,7 @@ ANALYZERS = ("auto", "word", "char", "char_wb", "cjk")
 
 @dataclass(frozen=True)
 class FitOptions:
-    """The options as they are typed; None where one was left out."""
+    """The options of the command as they were given; None for one that was omitted."""
 
     train: list[str]
     target: str | None

@@ -56,7 +56,7 @@ EXPECTED_OPTIONS = ("text", "label")  # and for where a model says what is expec
 
 
 class Reading:
-    """How files are read, as the options say.
+    """How files are read, by the options of a command.
 
     Raises
     ------

@@ -38,7 +38,7 @@ COUNTED_CHARACTERS = 1 << 24  # letters of a batch to count
 
 @dataclass(eq=False)
 class DocumentFile(KnownClasses):
-    """A model of text and what has to be known to read documents for it.
+    """A model of text, and how documents are read for it.
 
     Parameters
     ----------

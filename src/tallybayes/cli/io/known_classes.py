@@ -15,7 +15,7 @@ __all__ = ["KnownClasses"]
 
 
 class KnownClasses:
-    """What model files of all kinds know of their labels."""
+    """The labels that model files of all kinds know."""
 
     model: Any
 

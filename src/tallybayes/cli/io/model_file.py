@@ -89,7 +89,7 @@ def state_of(model: TableClassifier) -> TableModel:
 
 @dataclass(eq=False)
 class ModelFile(KnownClasses):
-    """A model of tables and what has to be known to read data for it.
+    """A model of tables, and how data is read for it.
 
     Parameters
     ----------

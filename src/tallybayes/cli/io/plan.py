@@ -20,7 +20,7 @@ Labels = Callable[[NDArray[Any]], NDArray[Any]]
 
 @dataclass(frozen=True)
 class Plan:
-    """What a command reads of its rows.
+    """The columns and labels that a command reads.
 
     Parameters
     ----------

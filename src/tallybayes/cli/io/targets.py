@@ -19,7 +19,7 @@ class Header(NamedTuple):
 
 
 class Named(Protocol):
-    """What has columns: rows of tables, or of documents."""
+    """Anything with columns: rows of tables, or of documents."""
 
     @property
     def name(self) -> str: ...

@@ -183,7 +183,7 @@ def cut(text: str, max_length: int = MAX_CELL) -> str:
 
 
 class Progressing(Protocol):
-    """Some rows of a file: what a progress bar asks of them."""
+    """The part of a source of rows that a progress bar reads."""
 
     @property
     def n_rows(self) -> int: ...

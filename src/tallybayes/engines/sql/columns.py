@@ -17,7 +17,7 @@ MICROSECONDS = 86_400_000_000  # a day
 
 
 class SQLColumn(SourceColumn):
-    """A column of a source, with what stands for it in a statement."""
+    """A column of a source, with its expressions in a statement."""
 
     def number(self, nan: bool = True) -> str:
         """An SQL expression: its values as DOUBLE, dates as days since 1970; NaN is NULL, unless

@@ -50,7 +50,7 @@ GREATEST_FIELD = 8  # where a row of the counting statement has the greatest num
 
 
 class DuckDBEngine:
-    """Counts in SQL what DuckDB reads, and scores its rows in batches; see
+    """Counts sources of DuckDB in SQL, and scores their rows in batches; see
     :class:`tallybayes.engines.contract.Engine`.
 
     It counts columns each by itself: groups of columns are for tables in memory. Grid counts take

@@ -45,7 +45,7 @@ def _with_labels(tally: TableTally, read: Mapping[str, Any]) -> TableTally:
 
 @dataclass(frozen=True, eq=False)
 class TalliesByType:
-    """What parts of a source have given.
+    """The tallies of the parts of a source, by the type of their labels.
 
     Parameters
     ----------

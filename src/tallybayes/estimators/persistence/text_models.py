@@ -202,7 +202,7 @@ def _plain_idf(fixed: FixedIdf | None, buckets: bool) -> Arrays:
 
 # ---- and back ------------------------------------------------------------------------------------
 class _Held:
-    """The arrays of a file, each checked as it is taken; in the end none is left."""
+    """The arrays of a file, each checked as it is taken; in the end all have to be taken."""
 
     def __init__(self, arrays: Arrays) -> None:
         self._arrays = dict(arrays)

@@ -144,7 +144,7 @@ def decoded(vectorizer: Any, documents: Any) -> Any:
 
 
 class _Shape:
-    """What labels are compared with: so many rows."""
+    """The number of rows that labels are compared with."""
 
     def __init__(self, n: int) -> None:
         self.shape = (n,)

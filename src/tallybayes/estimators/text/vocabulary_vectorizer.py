@@ -27,7 +27,7 @@ except ImportError:  # before 1.8
 
 
 class VocabularyVectorizer(peer.CountVectorizer):  # type: ignore[misc]
-    """Base class of CountVectorizer: what it holds after fit. Not for direct use."""
+    """Base class of CountVectorizer: its fitted state. Not for direct use."""
 
     n_features: int | None
 

@@ -17,7 +17,7 @@ LARGEST_EXPONENT = 709.0  # e to this is a float64
 
 
 class Added(NamedTuple):
-    """What a term adds.
+    """The contribution of a term.
 
     Parameters
     ----------

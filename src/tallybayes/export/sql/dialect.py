@@ -19,7 +19,7 @@ MICROSECONDS = 1e6
 
 
 class Dialect(ABC):
-    """How a dialect says things. A method takes SQL and gives SQL, unless it says otherwise.
+    """The expressions of a dialect. A method takes SQL and returns SQL, unless stated otherwise.
 
     Attributes
     ----------

@@ -145,7 +145,7 @@ def _infinity(x: float) -> str:
 
 
 class Spark(Dialect):
-    """Spark: names are between backticks; whether a string has escapes is a setting, so that one
+    """Spark: names are between backticks. Whether a string has escapes is a setting, so a string
     with a quote or backslash is written in hexadecimal digits."""
 
     title = "Spark"

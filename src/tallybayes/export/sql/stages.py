@@ -11,8 +11,7 @@ __all__ = ["Stages"]
 
 
 class Stages:
-    """Expressions with names of a letter and a number, so that they cannot be confused with names
-    of a table.
+    """Expressions named by a letter and a number, which cannot be confused with names of a table.
 
     Parameters
     ----------

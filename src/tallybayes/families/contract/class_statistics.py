@@ -130,7 +130,7 @@ class Spread(NamedTuple):
 
 
 class Predictive(NamedTuple):
-    """What a value is expected to be: Gaussian, or Student-t where `freedom` is given."""
+    """The predictive distribution of a value: Gaussian, or Student-t if `freedom` is given."""
 
     centre: Array
     variance: Array  # squared scale

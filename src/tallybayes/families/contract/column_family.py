@@ -38,7 +38,7 @@ Array = NDArray[np.float64]
 
 
 class Context(NamedTuple):
-    """What a column is read with, besides its counts.
+    """The context in which a column is read, beside its counts.
 
     Parameters
     ----------

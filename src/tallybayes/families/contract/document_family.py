@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 
 class DocumentLikelihood(ABC):
-    """What the documents of a column say.
+    """The likelihood of the documents of a column.
 
     Attributes
     ----------

@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 
 class GroupLikelihood(ABC):
-    """What a group of columns says, from what is counted of them together.
+    """The likelihood of a group of columns, from their joint counts.
 
     Besides these methods it has what its score kind asks: :class:`tallybayes.parameters.Counts`, or
     :class:`tallybayes.parameters.Correlated`.

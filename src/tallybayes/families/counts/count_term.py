@@ -24,7 +24,7 @@ MAX_COUNT = 2.0**20  # up to it the tail is exact to 1e-9 nats
 
 
 class OfCounts(Protocol):
-    """What says something of counts."""
+    """A likelihood of counts."""
 
     def log_density(self, x: Array) -> Array:
         """log p(x | c), float64 (n_rows, n_classes)."""

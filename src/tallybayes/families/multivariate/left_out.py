@@ -41,7 +41,7 @@ MAX_INTERMEDIATE = 1 << 20  # numbers of the intermediate results of rows that a
 
 
 class LeftOut:
-    """What a group of columns says of rows that were counted, each taken out.
+    """The leave-one-out likelihood of a group of columns for rows that were counted.
 
     Parameters
     ----------

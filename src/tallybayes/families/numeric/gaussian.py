@@ -68,7 +68,8 @@ Array = NDArray[np.float64]
 
 
 class MeanVariance(NamedTuple):
-    """Estimates, float64 (n_classes, n_features), and what was added to the variances."""
+    """Estimates, float64 (n_classes, n_features), and the smoothing that was added to the
+    variances."""
 
     mean: Array
     variance: Array

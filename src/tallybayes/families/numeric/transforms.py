@@ -28,7 +28,7 @@ MAX_ROUNDING = 2.0**-50
 
 @dataclass(frozen=True)
 class Transform:
-    """A transform with what it was fitted to.
+    """A fitted transform.
 
     Parameters
     ----------

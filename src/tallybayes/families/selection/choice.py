@@ -58,7 +58,7 @@ CLEARLY_WORSE = 1.0 + 1e-8
 
 @dataclass(frozen=True)
 class ReadAs:
-    """What a column of numbers whose family nobody declared is read as.
+    """The chosen reading of a column of numbers without a declared family.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ A_NUMBER = "(a number)"
 
 
 class Held(NamedTuple):
-    """What a tally holds of a column.
+    """The kinds of values that a tally holds of a column.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ class Names(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RowsToCount(Table):
-    """Rows that a model is to count, and what it then is a model of.
+    """Rows to count, with the columns and declarations of the model afterwards.
 
     Parameters are those of Table, and:
 

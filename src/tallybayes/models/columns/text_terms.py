@@ -17,7 +17,7 @@ ONE = np.log(2.0)  # tf of a term that occurs once
 
 @dataclass(frozen=True, eq=False)
 class TextTerms:
-    """What the terms of a column of text add to the score of each class, in nats.
+    """Contributions of the terms of a column of text to the score of each class, in nats.
 
     Parameters
     ----------

@@ -95,8 +95,8 @@ def _first(found: NDArray[np.bool_]) -> int | None:
 
 
 class _Kind(NamedTuple):
-    """Odd values of a kind: whether a value of a dict is none, the first row of a column that holds
-    one, and what is said of it."""
+    """Odd values of one kind: the check of a value of a dict, the first row of a column with such a
+    value, and the message."""
 
     fits: Callable[[Any], bool]
     first: Callable[[Any], int | None]

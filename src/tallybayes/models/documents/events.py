@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 
 
 class Sums(NamedTuple):
-    """What an event model reads of a tally.
+    """The sums of a tally that an event model reads.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class Coefficients(NamedTuple):
 
 
 class Event(Protocol):
-    """What a model of documents takes for an event."""
+    """An event model of documents."""
 
     counts_values: bool
     """Whether values are summed; otherwise a term is there or not."""
@@ -137,7 +137,7 @@ class Multinomial:
 
 @dataclass(frozen=True)
 class Complement:
-    """As multinomial, of the other classes: what they hold speaks against the class.
+    """As multinomial, but by the counts of the other classes: their terms count against the class.
 
     Parameters
     ----------

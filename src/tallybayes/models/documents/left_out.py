@@ -91,7 +91,7 @@ def left_out_blocks(
 
 @dataclass(frozen=True, eq=False)
 class _Common:
-    """What all documents have in common.
+    """Quantities that all documents share.
 
     Parameters
     ----------

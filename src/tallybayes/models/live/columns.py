@@ -40,7 +40,7 @@ def _scalar(value: Any) -> Any:
 
 
 class LevelsColumn:
-    """A column of levels, or what each value of a column of numbers is."""
+    """A column of levels, or the kinds of the values of a column of numbers."""
 
     density = None
 

@@ -29,7 +29,7 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class TextColumns:
-    """What columns of text say under the counts of a tally, in effective rows.
+    """The scores of columns of text under the counts of a tally, in effective rows.
 
     Parameters
     ----------

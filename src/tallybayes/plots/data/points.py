@@ -27,7 +27,7 @@ MISSING = "missing"
 
 @dataclass(frozen=True, eq=False)
 class TermValues:
-    """The values of a term, and what each adds.
+    """The values of a term, and the contribution of each.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ N_POINTS = 120  # of a grid of contours, each way
 
 
 class ClassConditionalDisplay:
-    """What a model expects of one column in each class, or of two columns together.
+    """The density of one column in each class, or of two columns together.
 
     One column is drawn as the family that was fitted: a density as a curve, counts as stems,
     numbers in bins as P(bin | class), levels as bars. The rows that are given stand below as a rug.

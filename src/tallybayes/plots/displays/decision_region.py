@@ -209,7 +209,7 @@ class DecisionRegionDisplay:
 
 
 class _Question(NamedTuple):
-    """What is asked of an estimator.
+    """A question to an estimator.
 
     Parameters
     ----------

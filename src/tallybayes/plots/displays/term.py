@@ -37,7 +37,7 @@ CELL_SIZE = 0.55  # inches
 
 
 class TermDisplay:
-    """What each cell of a term adds to the score of a class against the others.
+    """The contribution of each cell of a term to the score of a class against the others.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ SIZE = (3.2, 0.26)  # inches: the width of a class, the height of a term
 
 
 class TopTermsDisplay:
-    """What the most telling terms of each class add to it.
+    """The contributions of the most informative terms of each class.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ __all__ = ["Panels", "draw_margin", "panels_of_estimator", "panels_of_rows"]
 
 
 class Panels(NamedTuple):
-    """What panels are drawn of.
+    """The data of panels.
 
     Parameters
     ----------

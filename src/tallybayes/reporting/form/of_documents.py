@@ -132,7 +132,7 @@ def _pairs(tally: TermCounts, pair: Array, at: Index) -> dict[str, Any]:
 
 
 class _Numbers:
-    """What the score of a kind of model has beside its pairs."""
+    """The numbers of a score of documents beside its pairs."""
 
     pair: Array
 

@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 
 class Term(Protocol):
-    """What a column, or several, add to the score of each class."""
+    """The contribution of one column, or several, to the score of each class."""
 
     @property
     def columns(self) -> tuple[int, ...]:
@@ -40,7 +40,7 @@ class Term(Protocol):
 
 
 class DensityTerm(Term, Protocol):
-    """A term of one number, and what it is for a value to be missing, a number, or a string."""
+    """A term of one number, with the scores of a missing value, a number, and a string."""
 
     @property
     def beside(self) -> Array:
@@ -114,8 +114,8 @@ class PairTerm:
 
 @dataclass(frozen=True, eq=False)
 class QuadraticTerm:
-    """Of a number: ``constant + slope·x − ((x − mean)·scale)²``, where x = 0 has no slope; and
-    ``beside[entry]`` of what kind of value it is.
+    """For a number ``constant + slope·x − ((x − mean)·scale)²``, where x = 0 has no slope; plus
+    ``beside[entry]`` for the kind of the value.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ def reliability(predictions: Predictions, k: int, n_bins: int = 12) -> Reliabili
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """What a threshold on the probability of one class gives, at falling thresholds.
+    """Results of a threshold on the probability of one class, at falling thresholds.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ N_POINTS, N_REFITS = 12, 6
 
 @dataclass(frozen=True)
 class LearningCurve:
-    """Figures of the rows that follow a prefix, by what was learned from the prefix.
+    """Figures of the rows after each prefix, predicted by a model of the prefix.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 
 class Contributions(NamedTuple):
-    """What adds to the scores of rows, in nats.
+    """Contributions to the scores of rows, in nats.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ __all__ = ["Database", "DatabaseRows"]
 
 
 class Database(Protocol):
-    """What answers SQL."""
+    """A database that executes SQL."""
 
     name: str
     errors: tuple[type[Exception], ...]

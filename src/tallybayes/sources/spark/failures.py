@@ -15,7 +15,7 @@ try:
 except ImportError:  # of the client for Spark Connect alone, which has no Java beside it
 
     class Py4JError(Exception):  # type: ignore[no-redef]
-        """What is never raised there."""
+        """A stand-in that is never raised, if py4j is not installed."""
 
 
 __all__ = ["Py4JError", "explained"]

@@ -48,7 +48,7 @@ Merge = Callable[[Any, Any], Any]
 
 
 class Answer(NamedTuple):
-    """What one or more partitions have given.
+    """The result of one or more partitions.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ UNEVEN = "correct it, or name the delimiter (--delimiter on the command line)"
 
 
 class Dialect(NamedTuple):
-    """What was found at the beginning of a file.
+    """The layout that the first lines of a file show.
 
     Parameters
     ----------

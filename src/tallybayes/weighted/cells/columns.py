@@ -237,7 +237,7 @@ def in_effective_rows(weight: Array, unit: float) -> Array:
 
 
 class ColumnCounts(NamedTuple):
-    """What is counted of a column: numbers, levels, or both.
+    """The counts of a column: numbers, levels, or both.
 
     Parameters
     ----------

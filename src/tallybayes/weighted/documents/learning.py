@@ -61,7 +61,7 @@ class Ridge:
 
 @dataclass(frozen=True, eq=False)
 class LearnedDocuments:
-    """What was learned on documents.
+    """The result of learning on documents.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ POSTERIOR_STEPS, MIN_POSTERIOR_STEPS = 32.0, 2.0  # of posteriors: 21 classes of
 
 
 class Expanded(NamedTuple):
-    """Documents as they are counted, an unlabelled one once for each class that it may have.
+    """Documents as they are counted: an unlabelled one occurs once for each class that it may have.
 
     Parameters
     ----------

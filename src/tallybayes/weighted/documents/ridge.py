@@ -146,7 +146,8 @@ class _Pair:
 
 
 class _End(NamedTuple):
-    """What a descent leaves to the next: its penalty, X Xᵀ times its gradient, and its steps."""
+    """The state that a descent hands to the next: its penalty, X Xᵀ times its gradient, and its
+    steps."""
 
     penalty: float
     gradient_scores: Values

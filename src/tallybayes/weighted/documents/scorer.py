@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 
 class DocumentScorer:
-    """What was learned, under the counts of a table.
+    """The learned weights under the counts of a table.
 
     Terms beyond those that were there when the ridge was learned have no coefficient.
 

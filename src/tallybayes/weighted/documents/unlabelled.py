@@ -43,7 +43,7 @@ MAX_RATIOS = 1 << 24
 
 
 class Unlabelled(NamedTuple):
-    """What became of unlabelled documents.
+    """How unlabelled documents were used.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Learned:
-    """What one fit gives. Its terms are the columns, then the pairs.
+    """The result of one fit. Its terms are the columns, then the pairs.
 
     Parameters
     ----------

@@ -83,8 +83,8 @@ def near_copies(
 
 
 class _Seen:
-    """Some columns as they are compared, on some rows: numbers by their values, others by coarse
-    cells."""
+    """Some columns in the form in which they are compared, on some rows: numbers by their values,
+    others by coarse cells."""
 
     def __init__(self, columns: list[ColumnCells], rows: LearningRows, among: list[int]) -> None:
         step = max(1, -(-rows.n // MAX_COMPARED_ROWS))

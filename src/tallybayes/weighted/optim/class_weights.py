@@ -21,8 +21,8 @@ MIN_HESSIAN_ROWS = 4000  # rows that it is made of
 
 
 class Curvature:
-    """What rows say of a Hessian at some weights. It serves descents on other rows like them as
-    well: it only has to be about the Hessian there."""
+    """The Hessian of rows at some weights. It may serve descents on other, similar rows, because it
+    only has to be approximate."""
 
     def __init__(self) -> None:
         self._of_data: Array | None = None

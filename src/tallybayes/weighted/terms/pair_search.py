@@ -50,7 +50,7 @@ NO_CODE = 255  # the code of no cell
 @dataclass(frozen=True)
 class Found:
     """A pair and the best way to cut it: two columns, in more cells or few, the strength τ, the
-    width of the kernel; and what it gains, in nats."""
+    width of the kernel; and its gain, in nats."""
 
     gain: float
     first: int

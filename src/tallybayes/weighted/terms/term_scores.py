@@ -74,7 +74,7 @@ class Weights:
 
 
 class Terms:
-    """What terms say of the learning rows, in room that grows.
+    """The values of terms for the learning rows, in arrays that grow.
 
     Of two classes only the difference is kept, the second's less the first's: (1, n_terms, n_rows).
     Of more, each class: (n_classes, n_terms, n_rows).

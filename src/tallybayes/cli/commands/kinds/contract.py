@@ -15,7 +15,7 @@ __all__ = ["Kind"]
 
 
 class Kind(ABC):
-    """What is done for one kind of model. Files and sources are those of the kind."""
+    """The steps of commands for one kind of model. Files and sources are those of the kind."""
 
     @abstractmethod
     def explain(self, file: Any, source: Any, row: int | None, json: bool) -> None:

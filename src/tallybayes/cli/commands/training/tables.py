@@ -30,7 +30,7 @@ __all__ = ["FitRequest", "fit"]
 
 @dataclass(frozen=True)
 class FitRequest:
-    """What the command line asks of a fit.
+    """The request of the command line for a fit.
 
     Parameters
     ----------

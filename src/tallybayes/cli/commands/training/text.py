@@ -22,7 +22,7 @@ __all__ = ["TextFit", "fit"]
 
 @dataclass(frozen=True)
 class TextFit:
-    """What the command line asks of a fit.
+    """The request of the command line for a fit of text.
 
     Parameters
     ----------

@@ -23,8 +23,8 @@ MAX_SAMPLE_CHARACTERS = 1 << 28  # of the documents that weights are learned on
 
 
 class DocumentSample:
-    """A fair sample of documents: those whose number has a hash below a bound, which is halved when
-    they have too many letters; so batches do not matter, nor any period in the data.
+    """A fair sample of documents: those whose number has a hash below a bound. The bound is halved
+    when they have too many characters, so batches, and any period in the data, do not matter.
 
     Parameters
     ----------

@@ -30,8 +30,8 @@ MAX_LINE_CHARACTERS = 2_000  # letters of a line that are shown
 
 
 class Word(NamedTuple):
-    """A word of a document, by the place of its first letter and of the one after the last, and
-    what it adds for the predicted class, in nats."""
+    """A word of a document: the places of its first character and after its last one, and its
+    contribution to the predicted class, in nats."""
 
     begin: int
     end: int

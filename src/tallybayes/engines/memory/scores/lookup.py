@@ -268,7 +268,7 @@ class LevelsPart(LookupPart):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class KindsPart(LevelsPart):
-    """What a value of a column of numbers is: a missing value, a number, or one of the strings
+    """The kind of a value of a column of numbers: a missing value, a number, or one of the strings
     beside them.
 
     Parameters are those of LevelsPart; the first level is "a number".

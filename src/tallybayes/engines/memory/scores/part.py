@@ -64,7 +64,8 @@ def need_no_level(name: str, level: Any) -> None:
 
 
 class Distributions(Protocol):
-    """How a part becomes a distribution object; what makes them lies above the engines."""
+    """How a part becomes a distribution object; the implementation is in a layer above the
+    engines."""
 
     def law_of_bins(self, part: Any) -> Any:
         """What a number of each class is distributed as, where it is read in bins."""
@@ -86,7 +87,7 @@ class Distributions(Protocol):
 
 
 class Shown(NamedTuple):
-    """What some values of a column add to the score of each class.
+    """The contribution of some values of a column to the score of each class.
 
     Parameters
     ----------
@@ -102,7 +103,7 @@ class Shown(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Part(ABC):
-    """What a column, or a group of columns, of a table adds to the score of each class.
+    """The contribution of a column, or a group of columns, to the score of each class.
 
     It is looked up, or computed, or both: the strings beside numbers are looked up, the numbers
     computed.

@@ -52,7 +52,7 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """What counting a source has given.
+    """The result of counting a source.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Counted:
 
 @dataclass(frozen=True, eq=False)
 class HowToCount:
-    """What makes rows of a source a tally.
+    """How rows of a source become a tally.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class HowToCount:
 
 @dataclass(frozen=True, eq=False)
 class CountedRows:
-    """What rows that follow each other have given.
+    """The result of counting adjacent rows.
 
     Parameters
     ----------

@@ -171,7 +171,7 @@ def count_parts(
 
 
 class _Counting:
-    """What the parts so far have given."""
+    """The result of the parts so far."""
 
     def __init__(self, how: HowToCount, max_rows: int | None) -> None:
         self._how = how
