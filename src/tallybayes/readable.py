@@ -9,9 +9,9 @@ from typing import Any
 
 __all__ = ["html_table", "plain", "shaded", "shaded_pieces"]
 
-MAX_NAME_CHARACTERS = 24  # letters of a name in a picture
-MAX_CELL_CHARACTERS = 60  # letters of a cell
-MAX_PASSAGE_CHARACTERS = 4_000  # letters of a passage
+MAX_NAME_CHARACTERS = 24  # characters of a name in a picture
+MAX_CELL_CHARACTERS = 60  # characters of a cell
+MAX_PASSAGE_CHARACTERS = 4_000  # characters of a passage
 FOR_COLOUR, AGAINST_COLOUR = "1,115,178", "222,143,5"
 """Blue and orange of seaborn's "colorblind" palette, as in pictures."""
 
@@ -50,7 +50,7 @@ def _cell(value: Any) -> str:
 
 
 def _text(value: Any, max_length: int = MAX_CELL_CHARACTERS) -> str:
-    """Escaped text; letters that run from right to left turn nothing around them."""
+    """Escaped text; characters that run from right to left turn nothing around them."""
     return f"<bdi>{escape(plain(value, max_length))}</bdi>" if str(value) else ""
 
 
@@ -61,7 +61,7 @@ def shaded(passage: str, spans: Sequence[tuple[int, int, float]]) -> str:
     Parameters
     ----------
     passage : str
-        Its first 4,000 letters are shown.
+        Its first 4,000 characters are shown.
     spans : sequence of (begin, end, value)
     """
     pieces = shaded_pieces(passage[:MAX_PASSAGE_CHARACTERS], spans)

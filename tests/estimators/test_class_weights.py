@@ -247,7 +247,7 @@ def test_a_class_that_comes_later_has_its_weight():
 @every_class_weight
 def test_forgetting_undoes_learning(NB, class_weight):
     x, y, w = uneven()
-    w = np.round(w * 2)  # whole weights are taken away exactly
+    w = np.round(w * 2)  # whole weights are removed exactly
     model = NB(class_weight=class_weight).fit(x, y, sample_weight=w)
     held = model.class_weight_
     model.forget(x[40:], y[40:], sample_weight=w[40:])

@@ -110,7 +110,7 @@ def test_rows_and_labels_that_do_not_fit():
     with pytest.raises(ValueError, match="between 0 and 1"):
         ClassConditionalDisplay.from_estimator(model, [0, 1], shares=[1.0])
     counts = ComplementNB().fit([[0, 1], [1, 0]], [0, 1])
-    with pytest.raises(ValueError, match="where column 0 lies: give rows"):
+    with pytest.raises(ValueError, match="values of column 0 are unknown: give rows"):
         DecisionRegionDisplay.from_estimator(counts, [0, 1])
 
 

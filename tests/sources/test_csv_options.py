@@ -169,7 +169,7 @@ def test_the_model_is_that_of_the_rows_as_a_frame(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"delimiter": ";;"}, "delimiter ';;' is not one ASCII character, nor tab, nor blanks"),
+        ({"delimiter": ";;"}, "delimiter ';;' is not one ASCII character, tab or blanks"),
         ({"encoding": "utf-99"}, "encoding 'utf-99' is not known"),
         ({"skip": -1}, "skip -1 is not a number of lines"),
         ({"names": ["a", "a"]}, "names has 'a' twice"),
@@ -204,7 +204,7 @@ def test_a_layout_is_refused_where_it_has_no_effect(tmp_path):
     path = written(tmp_path, '{"a": 1, "y": "b"}\n', "t.jsonl")
     for layout in (Layout(delimiter=";"), Layout(encoding="latin-1"), Layout(skip=1)):
         with pytest.raises(
-            SourceError, match=r"t\.jsonl is JSON lines, for which .* that is for CSV"
+            SourceError, match=r"t\.jsonl is JSON lines, and .* is for CSV"
         ):
             source_of_paths([str(path)], layout=layout)
 

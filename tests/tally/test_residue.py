@@ -141,7 +141,7 @@ def test_whole_weights_leave_the_rounding_of_double_doubles_only(off, rounding):
 
 def test_what_cannot_be_told_from_zero_is_zero_also_after_the_far_row_has_gone():
     rest = moments(7, 14, 28)
-    rest.s2_lo[:] = 1e-14  # of a sum of squares of 10¹⁶ that was taken away before
+    rest.s2_lo[:] = 1e-14  # of a sum of squares of 10¹⁶ that was removed before
     kept = rest.copy()
     kept.settle(kept.copy())
     assert kept.mean_and_squares()[1][0, 0] > 0.0
@@ -168,7 +168,7 @@ COLUMNS = {
 @pytest.mark.parametrize("weights", ["none", "fractional"])
 @pytest.mark.parametrize("column", COLUMNS)
 def test_rows_learned_together_may_be_forgotten_one_by_one(column, weights):
-    """What chunks have rounded off is not a deficit, whichever row is taken away last."""
+    """What chunks have rounded off is not a deficit, whichever row is removed last."""
     rng = np.random.default_rng(0)
     for n in (2, 3, 8, 40) * 25:
         x, y = COLUMNS[column](rng, n + 1), np.ones(n + 1)
@@ -236,7 +236,7 @@ def table(labels, sums, count=(1.0, 1.0), names=("tea", "milk")):
 @pytest.mark.parametrize("labels", LABELS)
 def test_a_negative_tally_names_class_and_feature(labels):
     tally = table(LABELS[labels], [[1.0, 0.0], [2.0, -3.0]])
-    with pytest.raises(NegativeTally, match="forget would take away more") as error:
+    with pytest.raises(NegativeTally, match="forget would remove more") as error:
         tally.need_non_negative("forget")
     for word in (
         repr(LABELS[labels].tolist()[1]),

@@ -91,7 +91,7 @@ def test_a_path_and_an_open_file_hold_the_same_bytes(tmp_path):
 def test_an_old_file_stays_where_a_tally_cannot_be_saved(tmp_path):
     tally = collect(frame(), "late")
     tally.save(tmp_path / "t.tally")
-    with pytest.raises(ModelFileError, match="no rows give it"):
+    with pytest.raises(ModelFileError, match="no rows have these counts"):
         (tally - (tally + tally)).save(tmp_path / "t.tally")
     assert TableTally.load(tmp_path / "t.tally") == tally
 

@@ -391,10 +391,10 @@ class TallyClassifier(Predicting):
         return model.predicted_without(found, own, weight)
 
     def _expect_values_of(self, model: TallyClassifier) -> None:
-        """Makes this model, from which rows were taken away, answer for values that only those rows
+        """Makes this model, from which rows were removed, answer for values that only those rows
         had and `model` still has. An array may hold any number, so there is nothing to do here."""
 
     def _choose_without(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
-        """This model, after rows were taken away: what was chosen on rows is chosen again, on these
+        """This model, after rows were removed: what was chosen on rows is chosen again, on these
         rows that it still counts. Here nothing is chosen on rows."""
         return self

@@ -84,8 +84,8 @@ def register_family(name: str, family: type[ColumnFamily]) -> type[ColumnFamily]
     twin = next((f for f in _FAMILIES.values() if f.__name__ == family.__name__), family)
     if twin is not family:
         raise ValueError(
-            f"another family is called {twin.__name__}, which is what model files say: call this "
-            "class something else"
+            f"another family is called {twin.__name__}, which is its name in model files: call "
+            "this class something else"
         )
     _FAMILIES[name] = family
     return family

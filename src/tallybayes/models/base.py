@@ -55,7 +55,7 @@ class Model(ABC):
         The estimator's parameters as they were when the model was last read by them.
     largest_squares : dict
         By group of columns, the largest sum of squares about the origin (n_features,) that any
-        class held when rows were taken away: rounding is judged by it.
+        class held when rows were removed: rounding is judged by it.
     declared_classes : array or None
         Classes that the model has whether or not rows hold them. Others go with their last row.
     warned : set
@@ -161,7 +161,7 @@ class Model(ABC):
         """Raises ValueError where nothing is left to choose from."""
         if not len(self.schema.classes):
             raise ValueError(
-                f"this {self.whose} holds no rows: all that it learned was taken away. Learn some "
+                f"this {self.whose} holds no rows: all that it learned was removed. Learn some "
                 "rows first"
             )
 

@@ -16,7 +16,7 @@ MAX_DEPTH = 40
 """Levels of nesting that a value may have."""
 
 PADDING = 1 << 20
-"""Bytes that an array of strings may take beyond 16 a letter, because its strings differ in
+"""Bytes that an array of strings may take beyond 16 a character, because its strings differ in
 length."""
 
 MAX_PADDING = 8 * PADDING
@@ -154,7 +154,7 @@ class _Decoder:
 
 
 def _padding(strings: list[str], width: int) -> int:
-    """Bytes that an array of strings of one width takes beyond 16 a letter."""
+    """Bytes that an array of strings of one width takes beyond 16 a character."""
     return len(strings) * width - 16 * sum(len(text) + 1 for text in strings)
 
 

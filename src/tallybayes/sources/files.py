@@ -247,8 +247,8 @@ def _source_of_file(
     if layout.given:
         stream.close()
         raise SourceError(
-            f"{name} is {TITLES[format]}, for which {listed(layout.given)} cannot be said: that is "
-            "for CSV. Leave it out, or read other files apart"
+            f"{name} is {TITLES[format]}, and {listed(layout.given)} is for CSV. Omit it, or read "
+            "other files separately"
         )
     if format == "jsonl":
         from tallybayes.sources.text_files.json_file import JsonLines

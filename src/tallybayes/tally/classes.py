@@ -26,7 +26,7 @@ class ClassCounts(Tally):
     count : float64 array (n_classes,)
         Rows, or weight, of each class: Σw.
     squared_weights : float64 array (n_classes,), optional
-        Σ w·|w| of each class, so that rows taken away subtract. By default `count`: rows of
+        Σ w·|w| of each class, so that rows removed subtract. By default `count`: rows of
         weight 1.
     """
 
@@ -77,7 +77,7 @@ class ClassCounts(Tally):
         """As for every tally; and where the rest of the squared weights cannot be that of rows, the
         rows left are taken to be as heavy as the ones before.
 
-        That happens where rows are taken away with other weights than they were counted with: the
+        That happens where rows are removed with other weights than they were counted with: the
         counts are right all the same. Where heavy rows leave only rounding of light ones, those are
         taken to weigh 1.
         """

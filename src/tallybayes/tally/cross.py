@@ -3,7 +3,7 @@ n, S1 = Σw(x−c), S2 = Σw(x−c)(x−c)ᵀ.
 
 Only rows with a value in every one of the columns are counted: so all sums are of the same rows,
 and S2 about the mean is a covariance. The running sums are double-doubles, as those of
-:class:`tallybayes.tally.Moments` are: adding, taking away and moving the origin are exact to 2⁻¹⁰⁰
+:class:`tallybayes.tally.Moments` are: adding, subtracting and moving the origin are exact to 2⁻¹⁰⁰
 relative to the sums themselves. What enters is a chunk of n ≤ 8192 rows of a class summed
 about a point b near them; the error of a product is at most
 (n+4)²·2⁻¹⁰⁶·Σ|w||x_i−b_i||x_j−b_j|.

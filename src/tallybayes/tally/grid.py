@@ -3,7 +3,7 @@
 A cell holds the values that share sign, exponent and the leading bits of the mantissa. A tally
 keeps the finest grid on which it has at most `budget` cells. Dropping a bit joins neighbouring
 cells and commutes with adding, and a part never needs fewer bits than the whole: the same rows give
-the same tally in any order and any split. (After rows are taken away a finer grid might fit again;
+the same tally in any order and any split. (After rows are removed a finer grid might fit again;
 what was joined stays joined.)
 
 Bins, quantiles, densities and the choice of a family are read from these counts afterwards.

@@ -3,8 +3,8 @@
 All sums are double-doubles (a float64 and its rounding error). Adding, subtracting and moving the
 origin are exact to 2⁻¹⁰⁰ relative to the sums themselves. What enters is a chunk of n ≤ 8192 rows
 of a class, summed about a point b near them with an error of at most (n+4)²·2⁻¹⁰⁶·Σ|w|(x−b)²,
-usually n times less. So a row of 10¹² that is taken away leaves the others' variance, whatever rows
-it was added or taken away with.
+usually n times less. So a row of 10¹² that is removed leaves the others' variance, whatever rows
+it was added or removed with.
 """
 
 from __future__ import annotations
@@ -254,7 +254,7 @@ class Moments(Tally):
         left_out = np.minimum(LEFT_OUT, LEFT_OUT_SHARE * about_origin)
         slack += left_out + TINY
         # without rows, sums on the positive side may be rounding of rows long gone: only a negative
-        # sum of squares shows that other rows were taken away than had been learned
+        # sum of squares shows that other rows were removed than had been learned
         mean = before.mean_and_squares()[0]
         left = self._about(mean).s2_hi.reshape(mean.shape)
         empty = (self.n == 0.0) & (left >= -slack)

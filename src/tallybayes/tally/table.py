@@ -308,7 +308,7 @@ class TableTally:
                 if columns.names is not None:
                     column = columns.names[j]
             raise NegativeTally(
-                f"{action} would take away more than was counted: {where} would be left with "
+                f"{action} would remove more than was counted: {where} would be left with "
                 f"{shown}. Nothing was changed; forget only rows that were learned, with the "
                 "weights they were learned with.",
                 label=str(label),
@@ -359,8 +359,8 @@ class TableTally:
             self.restored(header, arrays)
         except Unfit as error:
             raise ModelFileError(
-                f"this tally cannot be saved, because no rows give it: {error}. A difference can "
-                "be saved where only rows are taken away that were counted"
+                f"this tally cannot be saved, because no rows have these counts: {error}. A "
+                "difference can be saved if only counted rows were removed"
             ) from error
         persistence.write(path, persistence.encode(header), arrays)
 

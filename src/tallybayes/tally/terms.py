@@ -266,7 +266,7 @@ class TermCounts:
 
     __hash__ = None  # type: ignore[assignment]  # it is compared by value
 
-    # ---- taking away -----------------------------------------------------------------------------
+    # ---- subtracting -----------------------------------------------------------------------------
     def prune(self, min_df: float) -> Self:
         """Without the terms that fewer than `min_df` documents hold, by weight.
 
@@ -287,7 +287,7 @@ class TermCounts:
         return replace(rest, pruned=self.pruned + float(frequency[dropped].max()))
 
     def less(self, other: Self, action: str) -> Self:
-        """What is left where documents are taken away that were counted.
+        """What is left where documents are removed that were counted.
 
         What may have been pruned before is not asked back: a count that falls below 0, by no more
         than the bound, is 0.
@@ -302,7 +302,7 @@ class TermCounts:
         Raises
         ------
         NegativeTally
-            If more is taken away than was counted.
+            If more is removed than was counted.
         """
         rest = self - other
         if rest.pruned > 0.0:
@@ -335,7 +335,7 @@ class TermCounts:
         return places_of_terms(self.terms, terms)
 
     def need_non_negative(self, action: str) -> None:
-        """Raises NegativeTally where more was taken away than was counted.
+        """Raises NegativeTally where more was removed than was counted.
 
         Parameters
         ----------
@@ -346,17 +346,17 @@ class TermCounts:
         if below.size:
             label = self.labels.tolist()[below[0]]
             raise NegativeTally(
-                f"{action} takes away more documents of class {label!r} than were counted: "
-                f"{self.documents[below[0]]:g} are left. Take away only documents that were "
+                f"{action} removes more documents of class {label!r} than were counted: "
+                f"{self.documents[below[0]]:g} are left. Remove only documents that were "
                 "learned, with the labels that they had",
                 label=str(label),
             )
-        of = f"{action} takes away more documents of class {{}}"
+        of = f"{action} removes more documents of class {{}}"
         self._need_pairs(self.counts < 0.0, of + " with the term {}")
         if self.sums is not None:
             wrong = (self.sums < 0.0) | (self.counts == 0.0)
             self._need_pairs(
-                wrong, f"{action} takes away other numbers, in class {{}}, of the term {{}}"
+                wrong, f"{action} removes other numbers, in class {{}}, of the term {{}}"
             )
         most = self.documents[self.classes] * (1.0 + SLACK)
         self._need_pairs(self.counts > most, of + " without the term {}")
@@ -369,7 +369,7 @@ class TermCounts:
         term = self.terms[np.searchsorted(self.start, pair, side="right") - 1]
         label = self.labels.tolist()[self.classes[pair]]
         raise NegativeTally(
-            f"{what.format(repr(label), repr(term))} than were counted. Take away only documents "
+            f"{what.format(repr(label), repr(term))} than were counted. Remove only documents "
             "that were learned, with the labels that they had",
             label=str(label),
         )

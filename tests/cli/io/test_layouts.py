@@ -59,7 +59,7 @@ def test_the_model_remembers_how_numbers_and_dates_are_spelt(run, laid, tmp_path
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--delimiter", ";;"), "--delimiter ';;' is not one ASCII character, nor tab, nor blanks"),
+        (("--delimiter", ";;"), "--delimiter ';;' is not one ASCII character, tab or blanks"),
         (("--thousands", "x"), "--thousands 'x' is not one of"),
         (("--thousands", "."), "--thousands '.' is the decimal sign"),
         (("--dates", "dym"), "--dates 'dym' is not one of ymd, dmy, mdy"),
@@ -74,9 +74,9 @@ def test_what_cannot_be_is_a_usage_error(run, laid, words, message):
 def test_what_has_no_effect_is_refused(run, files, tmp_path):
     for words in (("--delimiter", ";"), ("--encoding", "latin-1"), ("--no-header",)):
         line = run("fit", "table.jsonl", "-t", "buys", *words, code=1).line
-        assert "table.jsonl is JSON lines, for which " in line
+        assert "table.jsonl is JSON lines, and " in line
     line = run("fit", "table.parquet", "-t", "buys", "--skip", 1, code=1).line
-    assert "table.parquet is a Parquet file, for which skip cannot be said" in line
+    assert "table.parquet is a Parquet file, and skip is for CSV" in line
 
 
 def test_a_missing_header_and_blanks_are_pointed_out(run, laid, tmp_path):

@@ -124,7 +124,7 @@ def test_alpha_zero_rules_out_a_level_no_class_has_seen():
 @pytest.mark.parametrize("layout", ["csr", "csc"])
 @pytest.mark.parametrize("seed", range(5))
 def test_fractional_weights_of_sparse_rows_leave_exact_zeros(layout, seed):
-    """Absent entries have the code 0. What is left of a class when the stored ones are taken away
+    """Absent entries have the code 0. What is left of a class when the stored ones are removed
     is rounding where there is no absent entry: it must not become a count, nor a negative one."""
     x, y = rows(n=90, seed=seed)
     x[y == 1, 0] += 1.0  # class 1 never has code 0 in column 0

@@ -1,4 +1,4 @@
-"""forget: the inverse of partial_fit, and what it refuses to take away."""
+"""forget: the inverse of partial_fit, and what it refuses to remove."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_forgetting_more_rows_of_a_class_than_were_learned_is_refused(NB, layout
     x, y = rows()
     model = with_all_levels(NB).fit(x, y)
     twice = np.concatenate([x[y == 1], x[y == 1]])
-    message = r"forget would take away more than was counted: class 1 would be left with -20\."
+    message = r"forget would remove more than was counted: class 1 would be left with -20\."
     with refused(NegativeTally, message + " Nothing was changed", model):
         model.forget(LAYOUTS[layout](twice), np.ones(len(twice), dtype=int))
 

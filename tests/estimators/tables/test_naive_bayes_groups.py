@@ -112,7 +112,7 @@ def test_learning_on_merging_and_forgetting():
     equal(more.forget(QUERY, ["a"] * len(QUERY)), whole)
     equal(one_by_one(grouped().fit(X[half[0]], Y[half[0]]), ROWS[40:], Y[40:]), whole)
     equal(one_by_one(grouped()).learn_one(ROWS[0], "a").forget_one(ROWS[0], "a"), whole)
-    with pytest.raises(NegativeTally, match="forget would take away more"):
+    with pytest.raises(NegativeTally, match="forget would remove more"):
         whole.forget([{"w1": 10_000}], ["a"])
 
 

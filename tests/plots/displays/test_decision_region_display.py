@@ -131,7 +131,7 @@ def test_a_table_model_without_densities():
     expected = [[model.predict([{"size": v, "sky": s}])[0] for v in display.x] for s in names]
     assert (np.array(["a", "b"])[display.regions] == expected).all()
     more = WithoutDensities().fit(frame.assign(third=1.0), ["a", "a", "b", "b"])
-    with pytest.raises(TypeError, match=r"no column can be left out: give held="):
+    with pytest.raises(TypeError, match=r"no column can be left out\. Give held="):
         draw(more, ["size", "sky"], frame.assign(third=1.0))
 
 

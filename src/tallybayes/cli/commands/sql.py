@@ -61,7 +61,7 @@ def run(
 
     found = loaded(model).model
     if not hasattr(found, "to_sql"):
-        raise Failure(f"{model} is a model of documents, which SQL cannot say: use predict")
+        raise Failure(f"{model} is a model of documents, which SQL cannot express: use predict")
     kinds = dict(_pair(given) for given in types or [])
     name = table if schema is None else [schema, table]
     print(found.to_sql(name, dialect, types=kinds, keep=keep or []))

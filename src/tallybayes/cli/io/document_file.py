@@ -33,7 +33,7 @@ METADATA = record(
 """What the command line keeps beside a model."""
 
 PREDICTED_CHARACTERS = 1 << 20  # of a batch to predict: few, so that predictions come soon
-COUNTED_CHARACTERS = 1 << 24  # letters of a batch to count
+COUNTED_CHARACTERS = 1 << 24  # characters of a batch to count
 
 
 @dataclass(eq=False)

@@ -17,7 +17,7 @@ from tallybayes.tables.columns import values_of
 __all__ = ["explain"]
 
 MAX_COLUMNS = 25  # columns that are shown
-MAX_VALUE_CHARACTERS = 30  # letters of a value
+MAX_VALUE_CHARACTERS = 30  # characters of a value
 
 
 def explain(file: ModelFile, source: Rows, row: int, json: bool) -> None:

@@ -40,9 +40,9 @@ __all__ = [
     "table",
 ]
 
-MIN_WIDTH = 30  # letters; a terminal that reports less is assumed to have this
-MAX_CELL = 60  # letters of a name in a table
-MIN_WRAPPED = 12  # letters that a column of strings keeps before the table is set as a list
+MIN_WIDTH = 30  # characters; a terminal that reports less is assumed to have this
+MAX_CELL = 60  # characters of a name in a table
+MIN_WRAPPED = 12  # characters that a column of strings keeps before the table is set as a list
 
 
 def note(message: str) -> None:
@@ -178,7 +178,7 @@ def _cells(row: Sequence[Any]) -> list[StyledText]:
 
 
 def cut(text: str, max_length: int = MAX_CELL) -> str:
-    """A string of at most so many letters."""
+    """A string of at most so many characters."""
     return text if len(text) <= max_length else text[: max_length - 1] + "…"
 
 

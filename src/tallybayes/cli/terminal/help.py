@@ -11,9 +11,9 @@ from typer.core import TyperCommand, TyperGroup
 
 __all__ = ["PlainCommand", "PlainGroup"]
 
-MAX_WIDTH, MIN_WIDTH = 100, 30  # letters of a line
-NAMES_WIDTH = 28  # letters of an option's names, beside its description
-MIN_TWO_COLUMN_WIDTH = 70  # letters of a terminal from which on there is room for that
+MAX_WIDTH, MIN_WIDTH = 100, 30  # characters of a line
+NAMES_WIDTH = 28  # characters of an option's names, beside its description
+MIN_TWO_COLUMN_WIDTH = 70  # characters of a terminal, from which on there is room for that
 
 
 class PlainCommand(TyperCommand):

@@ -154,7 +154,7 @@ class ArrayClassifier(TallyClassifier, SaysSQL, Reported):
 
     @learning
     def _first_partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
-        emptied = "_model" in self.__dict__  # whatever it learned was taken away again
+        emptied = "_model" in self.__dict__  # whatever it learned was removed again
         if classes is None and not emptied:
             raise ValueError(
                 "classes must be passed on the first call to partial_fit. They name every label "
@@ -230,7 +230,7 @@ class ArrayClassifier(TallyClassifier, SaysSQL, Reported):
         ``min_categories=``). A model that holds no rows predicts nothing, and learns again as if
         it were new.
 
-        Whole weights are taken away exactly. Of fractional ones, what is left of a count below
+        Whole weights are removed exactly. Of fractional ones, what is left of a count below
         2⁻⁴⁰ of what it was (and below ½) is rounding and becomes 0.
 
         Parameters
@@ -250,7 +250,7 @@ class ArrayClassifier(TallyClassifier, SaysSQL, Reported):
         Raises
         ------
         NegativeTally
-            A ValueError: more would be taken away than was counted, as far as a count, n or a sum
+            A ValueError: more would be removed than was counted, as far as a count, n or a sum
             of squares can show it. The estimator is then as it was before.
         """
         model = self._fitted()

@@ -75,7 +75,7 @@ class ChangingTables(RowByRow, FromSources):
             self._take(both, seen, what)
 
     def _take_rest(self, rest: TableTally, seen: Names, what: Declared, *, action: str) -> None:
-        """Holds what a subtraction has left; raises NegativeTally where more was taken away than
+        """Holds what a subtraction has left; raises NegativeTally where more was removed than
         there was."""
         model = self._fitted()
         largest_squares = model.settle(rest, model.tally.aligned(rest.schema))
@@ -125,7 +125,7 @@ class ChangingTables(RowByRow, FromSources):
         self._take(tally, self._still_seen(tally, seen, gone), what.without(gone))
 
     def _still_seen(self, tally: TableTally, seen: Names, gone: set[str]) -> Names:
-        """The columns after rows were taken away that had the last values of the columns `gone`."""
+        """The columns after rows were removed that had the last values of the columns `gone`."""
         model = self._fitted()
         if not model.has_names:  # their places are their names
             return seen
@@ -155,7 +155,7 @@ class ChangingTables(RowByRow, FromSources):
         warn_of_mixed(tally, model.warned)
         check_counts(tally, what, model.warned)
 
-    # ---- taking away and merging -----------------------------------------------------------------
+    # ---- subtracting and merging -----------------------------------------------------------------
     def _rows_to_forget(self, x: Any) -> Table:
         """Rows that were learned, as they were counted."""
         model = self._fitted()
@@ -206,7 +206,7 @@ class ChangingTables(RowByRow, FromSources):
         Raises
         ------
         NegativeTally
-            A ValueError: more would be taken away than was counted, as far as a count, n or a sum
+            A ValueError: more would be removed than was counted, as far as a count, n or a sum
             of squares can show it. The estimator is then as it was before.
         """
         model = self._fitted()

@@ -54,7 +54,7 @@ class RowByRow(TallyClassifier):
     def _take_counted(
         self, tally: TableTally, largest: dict[str, float], seen: Names, what: Declared
     ) -> None:
-        """Holds the tally of all rows after some were taken away; `largest` is the largest sum of
+        """Holds the tally of all rows after some were removed; `largest` is the largest sum of
         squares that each column held meanwhile."""
 
     def _fitted(self) -> TableModel:

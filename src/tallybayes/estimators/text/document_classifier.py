@@ -51,8 +51,7 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
             )
         if not model.tally.n_classes:
             raise ValueError(
-                "this TextNB holds no documents: all that it learned was taken away. Learn some "
-                "first"
+                "this TextNB holds no documents: all that it learned was removed. Learn some first"
             )
         return model  # type: ignore[no-any-return]
 

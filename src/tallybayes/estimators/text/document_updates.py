@@ -144,7 +144,7 @@ class UpdatedClassifier(DocumentClassifier):
         Raises
         ------
         NegativeTally
-            A ValueError: more would be taken away than was counted.
+            A ValueError: more would be removed than was counted.
         """
         model = self._fitted()
         tally = self._counted(model, X, y, sample_weight)[0]

@@ -78,7 +78,7 @@ def weights_of(sample_weight: Any, n_documents: int) -> NDArray[np.float64] | No
             "sample_weight) takes documents away"
         )
     if not weights.any():
-        raise ValueError("all sample_weight are 0, so that there is no document to count")
+        raise ValueError("all sample_weight are 0, and there is no document to count")
     return weights
 
 

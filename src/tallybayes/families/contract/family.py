@@ -94,7 +94,7 @@ def less(whole: Array, part: Array | float, of: Array | None = None) -> Array:
 
 
 def sums_of_others(parts: Array) -> Array:
-    """Σ of the other entries along the first axis, like `parts`; nothing is taken away, so that a
+    """Σ of the other entries along the first axis, like `parts`; nothing is removed, so that a
     large entry leaves no rounding in the sum of small ones."""
     before, after = np.zeros_like(parts), np.zeros_like(parts)
     np.cumsum(parts[:-1], axis=0, out=before[1:])

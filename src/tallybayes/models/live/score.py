@@ -69,7 +69,7 @@ class LiveScore:
 
     # ---- learning --------------------------------------------------------------------------------
     def learn(self, row: Mapping[str, Any], label: Any, weight: float) -> None:
-        """Counts one row; a weight below 0 takes away one that was counted.
+        """Counts one row; a weight below 0 removes one that was counted.
 
         Raises
         ------

@@ -32,7 +32,7 @@ __all__ = ["WeightedModel"]
 Array = NDArray[np.float64]
 Cells = NDArray[np.int32]
 
-MAX_TAKEN_SHARE = 1.0 - 1e-9  # of a class, which a row takes away at most
+MAX_TAKEN_SHARE = 1.0 - 1e-9  # of a class, which a row removes at most
 CHUNK_VALUES = 1 << 17  # rows times classes whose change is found at once
 
 

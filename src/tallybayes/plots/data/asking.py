@@ -101,8 +101,8 @@ def joint_of(estimator: Any) -> Joint:
     """
     if not hasattr(need_fitted(estimator), "joint_"):
         raise TypeError(
-            f"{type(estimator).__name__} does not model p(x | class), so that there is no density "
-            "to draw; what it can show are its decision regions with every other column held"
+            f"{type(estimator).__name__} does not model p(x | class): there is no density to "
+            "draw. Draw its decision regions, with every other column held"
         )
     return estimator.joint_  # type: ignore[no-any-return]
 

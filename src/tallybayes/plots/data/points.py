@@ -89,8 +89,8 @@ def _form_of(subject: Subject) -> Form:
     form = subject.form
     if form is None:
         raise ValueError(
-            f"a nomogram has a line for each column, which {type(subject.model).__name__} has not "
-            "as it is now: WaterfallDisplay shows single decisions"
+            f"a nomogram has a line for each column, and this "
+            f"{type(subject.model).__name__} has none: WaterfallDisplay shows single decisions"
         )
     groups = [term for term in form.terms if isinstance(term, GroupTerm)]
     names = [*form.unsaid, *(form.columns[j].name for term in groups for j in term.columns)]

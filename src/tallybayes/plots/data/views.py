@@ -69,8 +69,8 @@ class NumberView:
             ends += values[np.isfinite(values)].tolist()
         if not ends:
             raise ValueError(
-                f"nothing says where column {self.name!r} lies: give rows with X that have values "
-                "in it"
+                f"the values of column {self.name!r} are unknown: give rows with X that have "
+                "values in it"
             )
         low, high = min(ends), max(ends)
         margin = MARGIN * (high - low) or 0.5

@@ -245,8 +245,8 @@ class _Question(NamedTuple):
         question = cls(estimator, joint, features, named, fixed)
         if joint is None and question.left_out:
             raise TypeError(
-                f"{type(estimator).__name__} does not model p(x | class), so that no column can be "
-                f"left out: give held= a value for each column but {named[0]!r} and {named[1]!r}"
+                f"{type(estimator).__name__} does not model p(x | class): no column can be left "
+                f"out. Give held= a value for each column but {named[0]!r} and {named[1]!r}"
             )
         return question
 

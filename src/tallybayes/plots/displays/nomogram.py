@@ -28,8 +28,8 @@ RULED_OUT_POSITION = 1.15
 
 WIDTH, TERM, RULERS = 8.2, 0.6, 1.5  # inches: the picture, a term, the rulers of the sum
 SMALL = 7.5  # font size of values
-CHARACTER_WIDTH = 0.075  # inches of a letter of that size
-NAME_CHARACTER_WIDTH = 0.09  # inches of a letter of a name on the left
+CHARACTER_WIDTH = 0.075  # inches of a character of that size
+NAME_CHARACTER_WIDTH = 0.09  # inches of a character of a name on the left
 MIN_AXES_WIDTH = 2.0  # inches of the axes
 PROBABILITIES = (0.5, 0.1, 0.9, 0.01, 0.99, 0.001, 0.999, 0.2, 0.8, 0.3, 0.7, 0.05, 0.95, 0.4, 0.6)
 """Those that have a tick where there is room, the first ones first."""
@@ -306,7 +306,7 @@ def _inches(ax: Any, names: Sequence[str]) -> float:
 
 
 def _letters(text: str) -> int:
-    """How wide a text is, where Chinese characters are two letters."""
+    """How wide a text is, where a Chinese character has the width of two."""
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 

@@ -31,7 +31,7 @@ def draw_passage(
     ax: Any, passage: str, spans: Sequence[tuple[int, int, float]], colours: tuple[Any, Any]
 ) -> list[Any]:
     """Draws the beginning of a passage below axes, as wide as they are. Words are shaded in the
-    first colour where they add and in the second where they take away, the stronger the more.
+    first colour where they add and in the second where they remove, the stronger the more.
 
     Parameters
     ----------

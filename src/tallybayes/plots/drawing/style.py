@@ -33,7 +33,7 @@ MAX_DISTINCT_COLOURS = 10
 """Colours of seaborn's "colorblind" palette; more classes take steps of cividis."""
 CHARACTERS_PER_INCH = 12  # of tick labels, that an inch holds
 LABELS_PER_INCH = 7  # tick labels that an inch holds when they are turned
-MAX_CHARACTERS = 24  # letters of a tick label, or in a legend
+MAX_CHARACTERS = 24  # characters of a tick label, or in a legend
 MAX_LEGEND_CLASSES = 5  # classes whose legend leaves room in the axes
 RIGHT: dict[str, Any] = {
     "loc": "upper left",
@@ -139,7 +139,7 @@ def _show_dates(ax: Any, along: str) -> None:
 
 
 def shortened(names: Sequence[Any]) -> list[str]:
-    """Names as strings of no more than so many letters, the end of which distinguishes them."""
+    """Names as strings of no more than so many characters, the end of which distinguishes them."""
     strings = [str(name) for name in names]
     short = [_cut(text, MAX_CHARACTERS, 0) for text in strings]
     if len(set(short)) < len(set(strings)):

@@ -161,7 +161,7 @@ def _located(where: str) -> Database:
 
     if not os.path.exists(where):
         raise SourceError(
-            f"{where}: there is no such file, nor is it a URL postgresql://user@host/database"
+            f"{where}: there is no such file, and it is not a URL postgresql://user@host/database"
         )
     if not is_file(where):
         raise SourceError(f"{where} is not a database of DuckDB")

@@ -77,7 +77,7 @@ def _delimiter(given: str) -> str:
     if delimiter.lower() in (BLANKS, "whitespace"):
         return BLANKS
     if len(delimiter) != 1 or ord(delimiter) > 127 or delimiter in '"\r\n':
-        raise ValueError(f"delimiter {given!r} is not one ASCII character, nor tab, nor blanks")
+        raise ValueError(f"delimiter {given!r} is not one ASCII character, tab or blanks")
     return delimiter
 
 

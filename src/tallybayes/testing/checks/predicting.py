@@ -77,7 +77,7 @@ def check_refused_call_changes_nothing(estimator: Any, X: Rows, y: Rows) -> None
         "partial_fit, fewer labels than rows": lambda m: m.partial_fit(X, y[:-1]),
         "partial_fit, unknown label": lambda m: m.partial_fit(X, unknown),
         "partial_fit, other classes": lambda m: m.partial_fit(X, y, classes=unknown),
-        "partial_fit, more taken away than counted": lambda m: m.partial_fit(
+        "partial_fit, more removed than counted": lambda m: m.partial_fit(
             X, y, sample_weight=np.full(len(y), -2.0)
         ),
         "forget, another number of columns": lambda m: m.forget(wide, y),

@@ -69,7 +69,7 @@ def neighbours_moved(
 ) -> Array:
     """How the sums of :func:`over_neighbours` by "rank" change in the cell of each row as the
     others come nearer, or go further away, when the row is taken out; the row itself stands at
-    distance 0 and is not taken away.
+    distance 0 and is not removed.
 
     Without a row of weight w of n the distance d of two cells, of which one held it, is
     (d·n − w/2) / (n − w).

@@ -18,7 +18,7 @@ from tallybayes.estimators.text.text_nb import TextNB
 
 __all__ = ["MAX_SAMPLE_CHARACTERS", "DocumentSample", "learned"]
 
-BATCH_CHARACTERS = 1 << 24  # letters that are counted at a time
+BATCH_CHARACTERS = 1 << 24  # characters that are counted at a time
 MAX_SAMPLE_CHARACTERS = 1 << 28  # of the documents that weights are learned on
 
 

@@ -65,5 +65,5 @@ def _not_text(place: str, data: bytes, encoding: str, error: UnicodeDecodeError)
     line = len(re.findall(b"\n", data[: error.start])) + 1
     return (
         f"{place} is not {encoding} text (line {line:,}, byte 0x{data[error.start]:02x}): name the "
-        "encoding of the documents, such as --encoding latin-1, which has a letter for every byte"
+        "encoding of the documents, such as --encoding latin-1, which has a character for each byte"
     )

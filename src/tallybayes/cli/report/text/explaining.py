@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["explain", "say_terms", "terms_as_json"]
 
 MAX_TERMS = 15  # terms that are shown
-MAX_TERM_CHARACTERS = 30  # letters of a term
+MAX_TERM_CHARACTERS = 30  # characters of a term
 
 
 def explain(file: DocumentFile, source: DocumentSource, row: int | None, json: bool) -> None:

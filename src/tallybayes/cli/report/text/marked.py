@@ -26,7 +26,7 @@ SHADES = ("", "bold ", "bold reverse ")  # of the strength of a word
 SHADE_SHARES = (0.2, 0.6)  # of the strongest word's nats, from which on the next shade is taken
 LINE_ENDS = "\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 MAX_LINES = 40  # of a document that are shown
-MAX_LINE_CHARACTERS = 2_000  # letters of a line that are shown
+MAX_LINE_CHARACTERS = 2_000  # characters of a line that are shown
 
 
 class Word(NamedTuple):

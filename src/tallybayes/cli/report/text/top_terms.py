@@ -13,7 +13,7 @@ __all__ = ["top_terms_document", "top_terms_tables"]
 
 SHOWN_TERMS, ALL_TERMS = 10, 50
 MAX_CLASSES = 20
-MAX_TERM_CHARACTERS = 30  # letters of a term
+MAX_TERM_CHARACTERS = 30  # characters of a term
 MEASURE = (
     "What one occurrence in a document of mean length adds to the score of the class against all "
     "others, in nats, by the counts and without the ridge"
