@@ -203,9 +203,7 @@ def test_names_and_fields_are_as_many(tmp_path):
 def test_a_layout_is_refused_where_it_has_no_effect(tmp_path):
     path = written(tmp_path, '{"a": 1, "y": "b"}\n', "t.jsonl")
     for layout in (Layout(delimiter=";"), Layout(encoding="latin-1"), Layout(skip=1)):
-        with pytest.raises(
-            SourceError, match=r"t\.jsonl is JSON lines, and .* is for CSV"
-        ):
+        with pytest.raises(SourceError, match=r"t\.jsonl is JSON lines, and .* is for CSV"):
             source_of_paths([str(path)], layout=layout)
 
 

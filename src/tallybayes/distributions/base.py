@@ -82,7 +82,7 @@ class Levels(NamedTuple):
     probs : float64 array (n_classes, n_levels)
         P(level | c).
     values : sequence (n_levels,)
-        The levels as events have them.
+        The levels in the form of events.
     threshold : float, optional
         Numbers are read as [x > threshold].
     """

@@ -41,7 +41,7 @@ def leave_one_out(
     Exact in the counts: it is what fitting without the row would predict, with everything that was
     chosen held fixed: classes, levels, families, bins, transforms, smoothing, calibration, weights.
     Those choices have seen the row. Where much is chosen from few rows, the result is optimistic,
-    and :func:`cross_validate` is the honest figure. One pass over the rows; nothing is fitted.
+    and :func:`cross_validate` gives the unbiased figure. One pass over the rows; nothing is fitted.
 
     Parameters
     ----------

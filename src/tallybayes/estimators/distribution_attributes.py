@@ -192,7 +192,7 @@ class _Distributions:
     ----------
     model : TableModel
     what : str
-        The family of the column at hand.
+        The family of the column.
     """
 
     def __init__(self, model: TableModel, what: str) -> None:

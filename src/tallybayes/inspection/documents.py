@@ -199,7 +199,7 @@ def explained(
 
 
 def top_terms(model: TextModel, label: Any, n: int) -> list[tuple[Any, float]]:
-    """The terms that speak most for a class against all others, of one occurrence in a document of
+    """The terms that add most to a class against all others, of one occurrence in a document of
     mean length, without the ridge.
 
     Parameters
@@ -220,7 +220,7 @@ def top_terms(model: TextModel, label: Any, n: int) -> list[tuple[Any, float]]:
 def top_terms_of_column(
     text_terms: dict[str, TextTerms], column: str, classes: NDArray[Any], label: Any, n: int
 ) -> list[tuple[Any, float]]:
-    """The terms of a column that speak most for a class against all others, of one occurrence in a
+    """The terms of a column that add most to a class against all others, of one occurrence in a
     text of this one term.
 
     Parameters

@@ -72,7 +72,7 @@ def warn_of_rows(now: WeightingNow, classes: NDArray[Any], rows: Array, n_column
 
 
 def _decides_alone(column: ColumnCells) -> bool:
-    """Whether each cell holds rows of one class, and hardly a row is alone in its cell."""
+    """Whether each cell holds rows of one class, and few rows are alone in their cells."""
     held = column.counts.sum(axis=1)
     apart = (column.counts > 0.0).sum(axis=1) <= 1
     return bool(apart.all() and held[held >= 2.0].sum() > MIN_SHARED_CELLS * held.sum())

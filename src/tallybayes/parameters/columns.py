@@ -94,9 +94,9 @@ class PooledLess(NamedTuple):
 class TriangularTerms(NamedTuple):
     """score_c(x) = Σ_j constant_cj − ½ r_cj², r_c = R_c (x − mean_c), of d columns at once.
 
-    Column j adds what is said of it given the columns before it, so that the terms add up to the
-    score. With degrees of freedom ν the terms are those of a Student-t: in place of −½ r_cj²,
-    −½(ν+j) log(1 + q_j/ν) + ½(ν+j−1) log(1 + q_(j−1)/ν), q_j = r_c1² + … + r_cj².
+    Column j adds its conditional log-density given the columns before it, so that the terms add up
+    to the score. With degrees of freedom ν the terms are those of a Student-t: in place of −½
+    r_cj², −½(ν+j) log(1 + q_j/ν) + ½(ν+j−1) log(1 + q_(j−1)/ν), q_j = r_c1² + … + r_cj².
 
     Parameters
     ----------
@@ -315,4 +315,4 @@ class TermScores(Protocol):
         """The places of the terms that say most, those first that say most."""
 
     def described(self) -> Description:
-        """What the most telling terms add, in words."""
+        """The label of the contributions of the most informative terms."""

@@ -52,13 +52,13 @@ def columns_of(schema: Any) -> dict[str, SourceColumn]:
 
 
 def names_read(schema: Any, names: Sequence[str] | None, where: str) -> list[str]:
-    """The columns that are to be read of an Arrow schema; see :func:`readable`."""
+    """The columns to read of an Arrow schema; see :func:`readable`."""
     columns = [SourceColumn(field.name, _kind(field.type), str(field.type)) for field in schema]
     return readable(columns, names, where)
 
 
 def readable(columns: Sequence[SourceColumn], names: Sequence[str] | None, where: str) -> list[str]:
-    """The columns that are to be read.
+    """The columns to read.
 
     Without `names`, columns that hold no scalars are left out, with a warning.
 

@@ -29,8 +29,7 @@ class RowWeights(NamedTuple):
     Parameters
     ----------
     by_class : float64 array (n_classes, 1) or (1, 1)
-        u_c: what is taken out of a class where one of its rows is left out, and only counts are
-        at hand.
+        u_c: the weight taken out of a class for one of its rows, if only counts are known.
     overall : float
         u, all classes together: the unit of what is stated in rows.
     """

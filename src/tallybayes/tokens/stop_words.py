@@ -22,7 +22,7 @@ def words_left_out(given: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def named_in_words(words: tuple[str, ...]) -> str:
-    """Which tokens are left out, as a person reads it: long lists are named where they have one.
+    """Which tokens are left out, in readable form: long lists are named where they have one.
 
     Parameters
     ----------

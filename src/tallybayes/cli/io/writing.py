@@ -205,7 +205,7 @@ def writing(
     if safe and (document or FORMATS.get(Path(path).suffix.lower(), "csv") != "csv"):
         raise Failure("--safe-csv is for predictions as CSV: leave it out", USAGE)
     if path == "-":
-        if sys.stdout.isatty():  # a person reads it
+        if sys.stdout.isatty():  # it is read by people
             spelt = visible
         writer = _writer(sys.stdout.buffer, path, columns, n_strings, document, spelt)
         with naming_output():

@@ -31,7 +31,7 @@ MEASURE = (
     "How much the column alone lowers the log-loss below that of the class shares, by "
     "leave-one-out, in nats per row"
 )
-OF_TEXT = " (a text has the number of its most telling term alone)"
+OF_TEXT = " (a text has the number of its most informative term alone)"
 APART = (
     "How far the column or pair moves the scores of the classes apart, in nats, on average over "
     "rows; a difference of 1 nat multiplies the odds of two classes by 2.7"
@@ -57,7 +57,7 @@ def _gain(counts: Array, alpha: float, classes: Array, row_weights: RowWeights) 
 
 
 def _with_and_without(text: TextCounts) -> list[Array]:
-    """The documents of each class without each of the most telling terms, and with it, float64
+    """The documents of each class without each of the most informative terms, and with it, float64
     (n_classes, 2)."""
     ratios = TermRatios(text, TAU)
     held = ratios.counts_of(ratios.telling(MAX_TERMS))

@@ -75,7 +75,7 @@ def say(*items: Any) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it; what is not finite is null."""
+    """A value for JSON; values that are not finite are null."""
     if isinstance(value, dict):
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):

@@ -48,7 +48,7 @@ def naming_output() -> Iterator[None]:
 
 
 class Failure(Exception):
-    """A message for a person; `code` is the exit code."""
+    """A message for users; `code` is the exit code."""
 
     def __init__(self, message: str, code: int = DATA) -> None:
         super().__init__(message)

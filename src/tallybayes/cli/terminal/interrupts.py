@@ -81,7 +81,7 @@ def replacement_of(path: str) -> Callable[[str, str], None]:
 
 
 def exit_code() -> int:
-    """128 and the number of the signal, as shells have it: 130 for Ctrl-C, 143 for SIGTERM."""
+    """128 plus the number of the signal, as in shells: 130 for Ctrl-C, 143 for SIGTERM."""
     return 128 + (_seen or signal.SIGINT)
 
 

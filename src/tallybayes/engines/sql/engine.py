@@ -44,7 +44,7 @@ Array = NDArray[np.float64]
 Shifts = Sequence[tuple[SQLColumn, int]]
 
 LEVELS = ("text", "category", "boolean")
-"""Kinds of columns that are levels where nothing is said of them; others are numbers."""
+"""Kinds of columns that are levels unless they are declared; others are numbers."""
 MAX_BITS = 63
 GREATEST_FIELD = 8  # where a row of the counting statement has the greatest number
 

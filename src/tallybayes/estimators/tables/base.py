@@ -367,7 +367,7 @@ class TableClassifier(ChangingTables, SaysSQL, Reported):
         return self.explain([as_row(row)])
 
     def top_terms(self, column: str, label: Any, n: int = 10) -> list[tuple[Any, float]]:
-        """The terms of a column of text that speak most for a class against all others: of one
+        """The terms of a column of text that add most to a class against all others: of one
         occurrence, in a text of this one term.
 
         Parameters

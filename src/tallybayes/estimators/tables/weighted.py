@@ -121,7 +121,7 @@ class WeightedNaiveBayes(WeightedAnswers):
         a little optimistic.
     log_loss_se_, accuracy_se_ : float
         Their standard errors, by effective rows: by the spread over the rows, or by that which
-        the predicted probabilities expect, if that is larger. Where hardly any row is predicted
+        the predicted probabilities expect, if that is larger. Where few rows are predicted
         wrongly, the few rows that decide the mean may be missing from the sample.
     schema_ : frame
         What was decided about each column, and why.

@@ -200,7 +200,7 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
         return explain_document(self._fitted(), rows, document)
 
     def top_terms(self, label: Any, n: int = 10) -> list[tuple[Any, float]]:
-        """The terms that speak most for a class against all others: of one occurrence, in a
+        """The terms that add most to a class against all others: of one occurrence, in a
         document of mean length for the weighted model, without the ridge and without
         `length_normalize`.
 

@@ -30,7 +30,7 @@ class Dialect(ABC):
     most_columns : int or None
         How many columns a SELECT can have.
     most_name : int or None
-        Bytes of a name, beyond which it is cut.
+        The maximum number of bytes of a name; longer names are cut.
     double : str
         The type of a float64.
     has_buckets : bool

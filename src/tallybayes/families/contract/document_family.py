@@ -67,7 +67,7 @@ class DocumentLikelihood(ABC):
 
     @abstractmethod
     def described(self) -> Description:
-        """What the most telling terms add, in words."""
+        """The label of the contributions of the most informative terms."""
 
 
 class DocumentFamily(ColumnFamily, ABC):

@@ -74,7 +74,7 @@ class TermRatios(DocumentLikelihood):
 
     def described(self) -> Description:
         terms = self.telling(MAX_SHOWN_TERMS)
-        what = "what the most telling terms add in a text of one term, in nats"
+        what = "contributions of the most informative terms in a text of one term, in nats"
         names = [str(term) for term in self.counts.held.terms[terms].tolist()]
         return Description(what, names, np.log(2.0) * self.ratios_of(terms).T)
 

@@ -195,7 +195,7 @@ class Together:
             column.group = self, j
 
     def note(self, column: int, x: float) -> None:
-        """A value of the row at hand."""
+        """Note a value of the present row."""
         self.at.append(column)
         self.x.append(x)
 

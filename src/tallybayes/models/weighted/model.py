@@ -129,7 +129,7 @@ class WeightedModel(TableModel):
         return now.score
 
     def _prior_alone(self) -> Array:
-        """log P(c) of effective rows: all that is said where nothing could be learned, so that a
+        """log P(c) of effective rows: the whole score if nothing could be learned, so that a
         common factor of all weights changes nothing."""
         self.need_classes()
         return self.prior.log(self._effective_classes)
@@ -141,7 +141,7 @@ class WeightedModel(TableModel):
         return 0.0 if weighting is None else weighting.prior_share
 
     def predicted(self, proba: Array) -> Array:
-        """P(c | x) with the share of the class prior, (n_rows, n_classes), in the place of what the
+        """P(c | x) with the share of the class prior, (n_rows, n_classes), instead of what the
         terms alone give."""
         if not self.prior_share:
             return proba

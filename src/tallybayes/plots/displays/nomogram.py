@@ -41,7 +41,7 @@ class NomogramDisplay:
     """Points for each value of each term, and from their sum to a probability.
 
     Points are log-odds of a class against another, so scaled that the value that adds most has
-    100. Right of 0 a value speaks for the class, left of 0 for the other. Možina et al., PKDD
+    100. Right of 0 a value adds to the class, left of 0 to the other. Možina et al., PKDD
     (2004), 337-348.
 
     Parameters

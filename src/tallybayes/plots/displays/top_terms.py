@@ -95,7 +95,7 @@ class TopTermsDisplay:
         n: int = 10,
         ax: Any = None,
     ) -> Self:
-        """The most telling terms of a classifier of documents, or of a column of text.
+        """The most informative terms of a classifier of documents, or of a column of text.
 
         Parameters
         ----------
@@ -113,7 +113,7 @@ class TopTermsDisplay:
         Returns
         -------
         TopTermsDisplay
-            Drawn; terms that add nothing to a class, or speak against it, are not in it.
+            Drawn; terms that add nothing to a class, or lower its score, are not drawn.
 
         Raises
         ------

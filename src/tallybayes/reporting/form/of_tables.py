@@ -109,7 +109,7 @@ class _NotedParts:
         strings: dict[str, int],
         beside: Array,
     ) -> None:
-        """A Gaussian or a slope; `constant` has what is said of a number that is there."""
+        """A Gaussian or a slope; `constant` has the score of a present number."""
         place, beside = self._number(name, strings, beside, least), _without_number(beside)
         self.terms.append(QuadraticTerm(place, constant, slope, mean, scale, beside))
 

@@ -151,8 +151,9 @@ class Subject(ABC):
         """The values of rows by column; None for a missing value."""
 
     def worth(self, X: Any, predictions: Predictions, learned: bool) -> dict[str, float] | None:
-        """By term, how much the log-loss of rows with honest predictions rises without it, in nats;
-        None where that is not known. `learned` tells that the predictions leave each row out."""
+        """By term, how much the log-loss of rows with predictions by fits without them rises
+        without it, in nats; None where that is not known. `learned` tells that the predictions
+        leave each row out."""
         return None
 
     learns_in_parts = True

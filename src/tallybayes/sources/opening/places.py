@@ -194,7 +194,7 @@ def _is_hidden(name: str, folder: str) -> bool:
 
 
 def arrow_place(path: str) -> tuple[str, Any]:
-    """A path as pyarrow has it, and the file system where it is; None: this machine's."""
+    """A path for pyarrow, and its file system; None: this machine's."""
     if not is_remote(path):
         return path, None
     from pyarrow.fs import FSSpecHandler, PyFileSystem

@@ -25,7 +25,7 @@ from tallybayes.tables import Table
 
 __all__ = ["PARTITION_STRIDE", "NotPlain", "counted_pieces", "taken_from_pieces"]
 
-PARTITION_STRIDE = 1 << 33  # marks of a partition, as monotonically_increasing_id has them
+PARTITION_STRIDE = 1 << 33  # marks of a partition, as in monotonically_increasing_id
 
 
 class NotPlain(ValueError):

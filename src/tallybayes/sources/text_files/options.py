@@ -72,7 +72,7 @@ class Layout:
 
 
 def _delimiter(given: str) -> str:
-    """A delimiter as a person writes it: one character, or its name."""
+    """A delimiter as a user writes it: one character, or its name."""
     delimiter = NAMED.get(given.lower(), given)
     if delimiter.lower() in (BLANKS, "whitespace"):
         return BLANKS
@@ -93,7 +93,7 @@ def _need_distinct(names: Collection[str]) -> None:
 
 @dataclass(frozen=True)
 class Spelling:
-    """How strings are to be read.
+    """How to read strings.
 
     Parameters
     ----------

@@ -188,7 +188,7 @@ def prior_share(n_rows: float) -> float:
 
 
 def mixed(proba: Array, prior: Array, share: float) -> Array:
-    """P', float64 (n_rows, n_classes), in the place of P; below 1, and above 0 where the prior is.
+    """P', float64 (n_rows, n_classes), instead of P; below 1, and above 0 where the prior is.
 
     Parameters
     ----------

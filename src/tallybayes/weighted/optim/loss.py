@@ -108,7 +108,8 @@ class Loss:
         weighted = (p * self.weight).astype(np.float32)
         if len(self.values) == 1:  # w·p·(1 − p), halves of the difference for either class
             root = np.sqrt(weighted[1] * p[0].astype(np.float32))
-            for begin in range(0, len(root), CHUNK):  # small enough to be at hand for the product
+            # chunks stay in the cache for the product
+            for begin in range(0, len(root), CHUNK):
                 part = slice(begin, begin + CHUNK)
                 rows = self.values[0, :, part] * root[part]
                 hessian[:d, :d] += rows @ rows.T
@@ -208,7 +209,7 @@ class Loss:
         index = np.arange(self.d + 1)
         for c, z in enumerate(self.values):
             curved = p[c] * (1.0 - p[c]) * self.weight
-            # rows with sure predictions have hardly any curvature
+            # rows with confident predictions have little curvature
             some = np.flatnonzero(curved > MIN_CURVATURE * curved.mean())
             rows = np.empty((self.d + 1, len(some)), dtype=np.float32)
             rows[-1] = np.sqrt(curved[some])

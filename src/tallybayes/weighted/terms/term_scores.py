@@ -169,7 +169,7 @@ class RowScores:
         return scores
 
     def _chunks(self, weights: Weights) -> Iterator[tuple[slice, Array]]:
-        """Some rows and their scores, so many at a time that these stay at hand."""
+        """Some rows and their scores, in blocks that fit into the cache."""
         offset, n_classes = np.log(self.share) + weights.offsets, self.rows.n_classes
         by_class = np.ascontiguousarray(weights.by_class().T)
         step = max(MIN_ROWS, CHUNK_VALUES // n_classes)
@@ -235,8 +235,8 @@ def rows_taken_out(
 ) -> RowScores:
     """The terms of a model on rows that were learned, for any weights.
 
-    What is expected of a row in a pair is said by the terms and weights that there were when the
-    pair was taken, the row taken out of them, too: so the rounds of learning are gone through
+    What is expected of a row in a pair is computed by the terms and weights that there were when
+    the pair was taken, the row taken out of them, too: so the rounds of learning are gone through
     again.
 
     Parameters

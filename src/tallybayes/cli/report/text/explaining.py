@@ -95,7 +95,7 @@ def _say(file: DocumentFile, where: str, explanation: DocumentExplanation) -> No
 def say_terms(
     explanation: DocumentExplanation, names: list[str], order: list[int], rest: str
 ) -> None:
-    """Prints a document with its telling words marked, and its terms in a table.
+    """Prints a document with its most informative words marked, and its terms in a table.
 
     Parameters
     ----------
@@ -121,10 +121,8 @@ def say_terms(
 
 def _legend(best: str, other: str, colours: bool) -> str:
     if colours:
-        return f"green: speaks for {best}; red: for {other}; the bolder, the more"
-    return (
-        f"[+nats] speaks for {best}, [-nats] for {other}; a term's nats are divided among its words"
-    )
+        return f"green: for {best}; red: for {other}; the bolder, the more"
+    return f"[+nats] for {best}, [-nats] for {other}; a term's nats are divided among its words"
 
 
 def _evidence(

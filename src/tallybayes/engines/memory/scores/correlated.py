@@ -39,8 +39,8 @@ class CorrelatedPart(GroupPart):
     """A group of columns of numbers that are scored together.
 
     A missing value is left out: of a row with missing values the columns that are there are scored,
-    by their own joint distribution. Each column adds what is said of it given the columns before it
-    in the group.
+    by their own joint distribution. Each column adds its conditional log-density given the columns
+    before it in the group.
 
     Parameters are those of GroupPart, and:
 

@@ -131,7 +131,7 @@ class DensityPart(ComputedPart):
 
     @property
     def counts(self) -> Array:
-        """What 0, 1, … add as far as a table has them, float64 (n, n_classes)."""
+        """What 0, 1, … add as far as a table holds them, float64 (n, n_classes)."""
         scores = self.density.of_counts()
         return np.zeros((0, self.n_classes)) if scores is None else scores + self.missing_scores[1]
 

@@ -126,7 +126,7 @@ class TextPart(ComputedPart):
         return self.likelihood.described()
 
     def shown(self, values: Callable[[str], Array]) -> dict[str, Shown]:
-        """What the most telling terms add, each in a text of this one term."""
+        """The contributions of the most informative terms, each in a text of this one term."""
         terms = self.likelihood.telling(MAX_SHOWN_TERMS)
         one = np.ones(len(terms), dtype=np.int32)
         ends = np.arange(len(terms) + 1, dtype=np.int64)
