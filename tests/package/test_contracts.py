@@ -21,13 +21,28 @@ def with_subclasses(cls):
     return {cls.__name__}.union(*map(with_subclasses, cls.__subclasses__()))
 
 
+def is_call_of(node, name):
+    return isinstance(node, ast.Call) and getattr(node.func, "id", None) == name
+
+
 def types_asked_for(path):
-    """The names in the second argument of each isinstance of a file, with their lines."""
+    """The names in the second argument of each isinstance of a file, and those that a type(…) is
+    compared with, with their lines."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "isinstance":
-            for name in ast.walk(node.args[1]):
-                if isinstance(name, ast.Name | ast.Attribute):
-                    yield getattr(name, "id", None) or name.attr, node.lineno
+        asked = []
+        if is_call_of(node, "isinstance"):
+            asked = node.args[1:]
+        elif isinstance(node, ast.Compare) and is_call_of(node.left, "type"):
+            asked = node.comparators
+        for name in (name for part in asked for name in ast.walk(part)):
+            if isinstance(name, ast.Name | ast.Attribute):
+                yield getattr(name, "id", None) or name.attr, node.lineno
+
+
+def test_both_ways_of_asking_are_found(tmp_path):
+    path = tmp_path / "asking.py"
+    path.write_text("isinstance(a, (B, c.D))\ntype(a) in (E, F)\ntype(a) is not G\nother(a, H)\n")
+    assert [name for name, _ in types_asked_for(path) if name != "c"] == list("BDEFG")
 
 
 def test_nothing_outside_families_asks_for_their_types():

@@ -17,7 +17,6 @@ from tallybayes.estimators.locked_learning import learning
 from tallybayes.estimators.tables.hyperparameters import weights_to_choose_on
 from tallybayes.estimators.tables.naive_bayes import NaiveBayes
 from tallybayes.estimators.tables.weighted_answers import WeightedAnswers
-from tallybayes.families import Bernoulli, Categorical
 from tallybayes.inspection.weighted_warnings import warn_of_rows
 from tallybayes.models.columns.declarations import Declared
 from tallybayes.models.columns.reading import Reading
@@ -200,18 +199,15 @@ class WeightedNaiveBayes(WeightedAnswers):
     def _reading(self, what: Declared) -> Reading:
         declared: dict[Any, Any] = {**what.families, **what.groups}
         for name, family in declared.items():
-            if family is not None and family.reads == "documents":
+            if family is None or family.reads == "documents" or family.names_levels_only:
                 continue
-            plain = type(family) in (Categorical, Bernoulli) or family is None
-            given = (getattr(family, field, None) for field in ("alpha", "prior", "unseen"))
-            if not plain or any(value is not None for value in given):
-                cells = "levels whose smoothing it chooses" if plain else "cells of its own choice"
-                raise ValueError(
-                    f"columns= gives {name!r} the family {family!r}, but WeightedNaiveBayes reads "
-                    f"a column as {cells}: "
-                    "declare Categorical(levels=…), Bernoulli(), Text(), or None to leave a column "
-                    "out; NaiveBayes takes any family"
-                )
+            levels = family.reads == "levels"
+            cells = "levels whose smoothing it chooses" if levels else "cells of its own choice"
+            raise ValueError(
+                f"columns= gives {name!r} the family {family!r}, but WeightedNaiveBayes reads a "
+                f"column as {cells}: declare Categorical(levels=…), Bernoulli(), Text(), or None "
+                "to leave a column out; NaiveBayes takes any family"
+            )
         return Reading(what, 1.0, "mean", "ignore", "level")
 
     # ---- learning weights ------------------------------------------------------------------------

@@ -112,6 +112,11 @@ class ColumnFamily:
         """Whether the model's alpha is what smooths it."""
         return False
 
+    @property
+    def names_levels_only(self) -> bool:
+        """Whether it says which levels there are, and nothing of how they are smoothed."""
+        return False
+
     def of_one_column(self) -> Self:
         """The family of each of several columns by itself."""
         return self

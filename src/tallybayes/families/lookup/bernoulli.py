@@ -77,6 +77,10 @@ class Bernoulli(LevelFamily):
     def follows(self) -> bool:
         return self.alpha is None and self.prior is None and self.estimate != "mle"
 
+    @property
+    def names_levels_only(self) -> bool:
+        return self.alpha is None and self.prior is None
+
     def check(self, key: Any) -> None:
         if self.threshold is not None:
             raise ValueError(

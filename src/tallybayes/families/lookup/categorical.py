@@ -104,6 +104,10 @@ class Categorical(LevelFamily):
     prior: Dirichlet | None = None
     estimate: Estimate = "mean"
 
+    @property
+    def names_levels_only(self) -> bool:
+        return self.alpha is None and self.prior is None and self.unseen is None
+
     def __post_init__(self) -> None:
         if self.levels is not None:
             object.__setattr__(self, "levels", _levels(self.levels))

@@ -1,5 +1,4 @@
-"""A column of numbers as Gaussians: the log-density of its values in each class, with every row or
-without one."""
+"""A column of numbers as Gaussians: log-densities in each class, with every row or without one."""
 
 from __future__ import annotations
 

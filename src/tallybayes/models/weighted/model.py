@@ -173,14 +173,13 @@ class WeightedModel(TableModel):
         """What each term, a column or a pair of columns, adds to the score of each class."""
         weighting, score = self.chosen.weighting, self.score
         names = [] if weighting is None else weighting.names
-        if isinstance(score, ScoreWithText):
-            names = [*names, *score.text_columns.parts]
+        names = [*names, *score.text_parts]
         return Contributions(score.offset.copy(), score.contributions(x), names)
 
     @property
     def text_terms(self) -> dict[str, TextTerms]:
         score = self.score
-        if not isinstance(score, ScoreWithText):
+        if not score.text_parts:
             return {}
         present, n = score.text_columns.present, len(self.log_prior)
         pairs = zip(score.text_parts.items(), score.weight_of.tolist(), strict=True)
@@ -203,7 +202,7 @@ class WeightedModel(TableModel):
         taken = in_effective_rows(weight[out], weighting.unit)
         change = _change(now, np.ascontiguousarray(cells[:, out]), own[out], taken)
         found[np.ix_(out, now.present)] += change
-        if isinstance(now.score, ScoreWithText):
+        if now.score.text_parts:
             found[out] += now.score.change_without(x.take(out), own[out], weight[out])
         return found
 

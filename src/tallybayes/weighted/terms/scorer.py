@@ -71,6 +71,10 @@ class WeightedScore:
         """Columns of text, which add to the score beside the tables of cells."""
         return {}
 
+    def change_without(self, x: Table, own: NDArray[np.intp], weight: Array) -> Array:
+        """How columns of text change the scores when each row is taken out of their counts."""
+        return np.zeros((x.n_rows, len(self.offset)))
+
     def cells(self, x: Table) -> Cells:
         """The cell of each row in each column, int32 (n_columns, n_rows); −1 for what no cell
         holds, and in columns that add nothing."""

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.engines.memory.scores.lookup import KindsPart, LookupPart, strings_beside
+from tallybayes.engines.memory.scores.bins import strings_beside
+from tallybayes.engines.memory.scores.lookup import KindsPart, LookupPart
 from tallybayes.engines.memory.scores.part import (
     ComputedPart,
     Distributions,

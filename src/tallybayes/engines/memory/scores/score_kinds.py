@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from tallybayes.engines.memory.scores.bins import BinsPart
 from tallybayes.engines.memory.scores.correlated import CorrelatedPart
 from tallybayes.engines.memory.scores.counts import CountsPart
 from tallybayes.engines.memory.scores.density import DensityPart
-from tallybayes.engines.memory.scores.lookup import BinsPart, KindsPart
+from tallybayes.engines.memory.scores.lookup import KindsPart
 from tallybayes.engines.memory.scores.part import Part
 from tallybayes.engines.memory.scores.text import TextPart
 
