@@ -41,15 +41,14 @@ Array = NDArray[np.float64]
 
 
 class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Naive Bayes that is never fitted: it counts when it is asked, in the source as it then is.
+    """Naive Bayes without fitting: each call counts in the present state of the source.
 
-    Each call of a method that predicts runs one SQL statement in DuckDB, which counts just what the
-    rows of the call ask for: the levels that occur in them, the classes, the number of levels, and
-    for columns of numbers the moments. No row of the source reaches Python. The answers are those
-    of a :class:`NaiveBayes` that had been fitted to the source at that moment with the same columns
-    declared; here numbers and dates are ``Gaussian(var_smoothing=0, ddof=1, pooled_rows=1)`` where
-    they are not declared, and a column that is missing in all the rows asked about is not looked
-    at.
+    Each call of a method that predicts runs one SQL statement in DuckDB, which counts only what the
+    rows of the call need: the levels that occur in them, the classes, the number of levels, and the
+    moments of columns of numbers. No row of the source reaches Python. The answers are those of a
+    :class:`NaiveBayes` fitted to the source at that moment with the same declared columns. Here
+    undeclared numbers and dates are ``Gaussian(var_smoothing=0, ddof=1, pooled_rows=1)``, and a
+    column that is missing in all rows of the call is not read.
 
     Needs DuckDB: ``pip install 'tallybayes[duckdb]'``.
 
@@ -59,8 +58,7 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         A pandas or polars frame, a pyarrow table, a DuckDB relation, a table or query of a database
         (:func:`tallybayes.table`, :func:`tallybayes.sql`), the path of a Parquet, CSV (with a line
         of names) or JSON lines file, or with `connection` the name of a table or view, or SQL text.
-        Of a table or query in PostgreSQL the columns that are asked about are read, and counted
-        here.
+        From PostgreSQL the columns of the question are read, and counted in this process.
         A name with a character besides letters, digits and _ is one name, dots included; plain
         names joined by dots are a table in a schema or database.
     target : str
@@ -72,8 +70,8 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         source counts: strings, categories and booleans as levels, numbers and dates as Gaussian.
     where : str or tuple (str, values), optional
         A condition in SQL that the rows of the source have to meet to count as evidence. Values for
-        its markers ``?`` may be given beside it, but not for PostgreSQL. It is part of the
-        statement as it stands: give nobody's input but in the values.
+        its markers ``?`` may be given, but not for PostgreSQL. The text becomes part of the
+        statement: pass untrusted input as values only.
     connection : duckdb.DuckDBPyConnection, optional
         Where a table's name or SQL text is looked up. It sees what its own open transaction has
         changed.
@@ -83,16 +81,16 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     class_alpha : float, default=1.0
         Smoothing of the class prior: (count + class_alpha) / (m + K·class_alpha).
     class_prior : array-like (n_classes,) or dict, optional
-        A class prior that no count changes, classes in sorted order or by label; class_alpha is
-        then 0 or its default.
+        A fixed class prior, classes in sorted order or by label; class_alpha has to be 0 or its
+        default.
     class_weight : "balanced" or dict, optional
-        What a row weighs by its label, as for :class:`NaiveBayes`; "balanced" gives the classes of
-        the rows that are evidence the same weight. Smoothing is in units of it.
+        The weight of a row by its label, as for :class:`NaiveBayes`; "balanced" gives all classes
+        of the evidence the same weight. Smoothing is in units of this weight.
     missing : {"ignore", "level"}, default="ignore"
-        Missing values, NULL or NaN, are left out of the product, or are evidence themselves.
+        Missing values, NULL or NaN, are left out of the product, or are a level.
     unseen : {"smooth", "ignore", "error"}, default="smooth"
-        What happens with a level that the evidence does not have: it gets the probability
-        α / (n_cj + α·N_j), its column is left out of the product, or an error.
+        The treatment of a level that the evidence does not have: it gets the probability
+        α / (n_cj + α·N_j), its column is left out of the product, or it is an error.
 
     Attributes
     ----------

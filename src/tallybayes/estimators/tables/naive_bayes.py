@@ -30,11 +30,11 @@ Array = NDArray[np.float64]
 class NaiveBayes(Calibrated, AsDistributions):
     r"""Naive Bayes for a table, straight from the data frame.
 
-    Strings, categories and booleans are levels; numbers and dates are counted as moments and on a
-    grid of their own bits, and their family (Gaussian, beside atoms or not, bins or a smoothed
-    density) is chosen when the tally is read, by leave-one-out. No column whose family is not
-    declared says more than about the logarithm of its rows. Missing values are left out of the
-    product. The model is the same in whatever order and batches the rows come.
+    Strings, categories and booleans are levels. Numbers and dates are counted as moments and on a
+    grid of their own bits; their family (Gaussian with or without atoms, counts, bins or a smoothed
+    density) is chosen by leave-one-out when the tally is read. The log-ratios of a column without a
+    declared family are bounded by about the logarithm of the number of rows. Missing values are
+    left out of the product. The model does not depend on the order and the batches of the rows.
 
     .. math::
 
@@ -47,47 +47,47 @@ class NaiveBayes(Calibrated, AsDistributions):
         None leaves a column out. A key may be a type (bool, int, float, str, datetime.date, or a
         dtype), a tuple of names for a group, ``("w1", "w2"): Multinomial()`` or
         ``("alcohol", "hue"): Gaussian(covariance="full")``, and in a list of pairs a list of names.
-        A column's type is that of the first rows in which it has a value. Columns not named are
-        decided for: numbers have the family that predicts best by leave-one-out, strings are
-        levels, and strings that are prose are read as ``Text()``. Prose are at least 50 strings,
-        nearly all different, of which most are sentences (6 words or more that begin with small
-        letters, or 10 Han, kana or Hangul characters) with words that recur; `schema_` says so,
-        and ``Categorical()`` keeps them levels.
+        A column's type is that of the first rows in which it has a value. For other columns the
+        family is chosen: numbers have the family that predicts best by leave-one-out, strings are
+        levels, and prose is read as ``Text()``. A column is prose if it has at least 50 strings,
+        nearly all of them different, and most are sentences with words that recur (at least 6 words
+        that begin with small letters, or 10 Han, kana or Hangul characters). `schema_` shows the
+        choice, and ``Categorical()`` keeps levels.
     classes : array-like, optional
         Classes that may occur; others may still come.
     alpha : float or "auto", default=1.0
-        Smoothing of counts. In columns whose family `columns` names it is in rows of weight 1; in
-        others it is in effective rows (see `sample_weight` of :meth:`fit`) where these weigh more
-        than 1, so that a row of weight 1,000 says no more than one row. Bins that follow it are
-        always smoothed in effective rows. "auto" chooses it by `criterion`, whatever common factor
-        the weights have.
+        Smoothing of counts. In columns with a declared family it is in rows of weight 1. In other
+        columns it is in effective rows (see `sample_weight` of :meth:`fit`) if these weigh more
+        than 1: a row of weight 1,000 then counts as one row. Bins are always smoothed in effective
+        rows. "auto" chooses alpha by `criterion`; a common factor of the weights does not matter.
     class_alpha : float or "auto", default=1.0
         Smoothing of the class prior: (count + class_alpha) / (m + K·class_alpha); "auto": of the
         largest evidence.
     class_prior : array-like (n_classes,) or dict, optional
-        A class prior that no count changes, in the order of the classes or by label; it sums to 1.
-        Classes that a dict names are declared. class_alpha is then 0 or its default: nothing is
-        estimated that it could smooth.
+        A fixed class prior, in the order of the classes or by label; it sums to 1. Classes that a
+        dict names are declared. class_alpha has to be 0 or its default, because the prior is not
+        estimated.
     missing : {"ignore", "level"}, default="ignore"
-        Missing values are left out of the product, or are evidence themselves; in a group they
-        never are.
+        Missing values are left out of the product, or are a level. In a group they are always left
+        out.
     unseen : {"smooth", "ignore", "error"}, default="smooth"
         What predicting does with a level that training did not have: give it the probability
         α / (n_cj + α·N_j), leave the column out of the product, or raise.
     estimate : {"mean", "map", "mle", "posterior"}, default="mean"
-        How columns that are not declared are read: by the posterior mean of their parameters, the
-        mode, maximum likelihood (without smoothing), or with the parameters integrated out.
+        How columns without a declared family are estimated: by the posterior mean of their
+        parameters, the mode, maximum likelihood (without smoothing), or with the parameters
+        integrated out.
     criterion : {"loo_log_loss", "loo_likelihood", "evidence"}, default="loo_log_loss"
-        What ``alpha="auto"`` looks at: the leave-one-out log-loss of the rows of `fit` or of the
-        first `partial_fit`, one alpha for all columns; or, for each column by itself and from the
-        tally alone, so that it is the same after any merge, its leave-one-out likelihood or its
-        evidence.
+        What ``alpha="auto"`` optimises. "loo_log_loss" is the leave-one-out log-loss of the rows of
+        `fit` or of the first `partial_fit`, with one alpha for all columns. The leave-one-out
+        likelihood and the evidence are computed for each column from the tally alone, and are the
+        same after any merge.
     calibrate : {None, "temperature", "isotonic"}, default=None
-        Corrects the probabilities by the leave-one-out predictions of the same rows. After more is
-        learned or forgotten it is stale, with a warning until :meth:`recalibrate`.
+        Corrects the probabilities by the leave-one-out predictions of the same rows. When more is
+        learned or forgotten the calibration is stale: predictions warn until :meth:`recalibrate`.
     half_life : float, optional
-        Rows after which what was learned weighs half. The order of rows then matters, by
-        definition.
+        Number of rows after which older rows have half their weight. The order of rows then
+        matters.
     class_weight : dict, "balanced" or None, optional
         Weights of rows by label; see :class:`GaussianNB`.
 
@@ -97,20 +97,20 @@ class NaiveBayes(Calibrated, AsDistributions):
     schema_ : frame
         What was decided about each column, and why.
     class_weight_ : dict
-        By label, what the weights of rows were multiplied by.
+        By label, the factor of the weights of rows.
     n_features_in_ : int
     feature_names_in_ : array of str (n_features,)
-        Where X had names that are strings; of dicts, their keys.
+        If the names of X are strings; for dicts, their keys.
     tally_ : TableTally
     tables_ : dict
-        By column name: a frame with what each level, bin or value adds to each class, in nats.
+        By column name: a frame with the contribution of each level, bin or value to each class, in
+        nats.
     feature_importances_ : float64 array (n_features_in_,)
-        How far each column separates the classes, in nats a row, each row left out of the counts.
+        How far each column separates the classes, in nats a row, by exact leave-one-out.
     alpha_ : dict
-        The smoothing of each column that follows the model's alpha, as it is used: in rows of
-        weight 1.
+        The smoothing of each column that uses the model's alpha, in rows of weight 1.
     log_evidence_ : float
-        log P of everything that was counted, in nats, where every column has a proper prior.
+        log P of everything that was counted, in nats, if every column has a proper prior.
     class_prior_distribution_, class_conditional_, joint_ : distributions
         P(y), p(x | y) and p(x, y); see :mod:`tallybayes.distributions`.
 

@@ -37,12 +37,12 @@ Array = NDArray[np.float64]
 class WeightedNaiveBayes(WeightedAnswers):
     r"""Naive Bayes whose columns are weighted, with pairs of columns where they help.
 
-    Plain naive Bayes counts columns that depend on each other twice. Here each column's
-    log-likelihood ratio has a weight, learned by the leave-one-out log-likelihood of the labels;
-    pairs of columns enter as joint tables of what the columns do not say; and each cell of the
-    tables is corrected at last. This is learned several times, each time without another part of
-    the rows, and once with all; the model is the mean. It is one sum of tables, so it is quick, and
-    can be read.
+    Plain naive Bayes counts the evidence of dependent columns twice. Here each column's
+    log-likelihood ratio has a weight, learned by the leave-one-out log-likelihood of the labels.
+    Pairs of columns enter as joint tables for what the columns alone do not predict, and finally
+    each cell of the tables is corrected. The model is the mean of several fits, each without
+    another part of the rows, and of a fit of all rows. It is one sum of tables: quick to evaluate,
+    and readable.
 
     .. math::
 
@@ -53,21 +53,22 @@ class WeightedNaiveBayes(WeightedAnswers):
     leave-one-out. A number is in one of at most 128 cells of about equal weight, and neighbouring
     cells are smoothed; a level is a cell, and so is the missing value. A level that training did
     not have adds nothing. The class prior has a share of ε = ½ / (n + ½) in each probability, with
-    n the effective rows that weights were learned on: none is 0 or 1.
+    n the effective rows that weights were learned on, so no probability is 0 or 1.
 
-    Equal columns are learned once, and the others weigh 0. So it is with two or three columns that
-    say nearly the same (numbers that leave open less than 2 % of each other's variance, other
-    columns less than a tenth of the entropy), up to 20,000 rows: the whole is learned with each of
-    them and with all, and the leave-one-out log-loss decides. ``schema_`` names the column that was
+    Of equal columns one is used, and the others have weight 0. With at most 20,000 rows the same is
+    tried for two or three near-copies (numbers that leave open less than 2 % of each other's
+    variance, other columns less than a tenth of the entropy): the model is fitted with each of them
+    and with all, and the leave-one-out log-loss decides. ``schema_`` names the column that was
     kept.
 
     Weights of rows are read in effective rows (Kish): a common factor changes nothing. A row is
-    left out whole, whatever it weighs, so that weight 3 and three equal rows have the same counts,
-    but not the same choices: of three equal rows two stay. The order of rows does not matter.
+    left out whole, whatever its weight. Weight 3 and three equal rows therefore have the same
+    counts, but not the same choices: if one of three equal rows is left out, two stay. The order of
+    rows does not matter.
 
-    The counts are exact whatever is learned, forgotten or merged afterwards, and the tables of
-    columns follow them. Weights, pairs, corrections, the edges of cells and the smoothing stay as
-    they were learned: then they are stale, with a warning until :meth:`reweight`.
+    The counts stay exact when rows are learned, forgotten or merged, and the tables of columns
+    follow them. Weights, pairs, corrections, the edges of cells and the smoothing stay as they were
+    learned. They are then stale, and predictions warn until :meth:`reweight`.
 
     Parameters
     ----------
@@ -77,24 +78,25 @@ class WeightedNaiveBayes(WeightedAnswers):
     classes : array-like, optional
         Classes that may occur; others may still come.
     interactions : "auto" or int, default="auto"
-        How many pairs of columns there may be at most; "auto": as many as leave-one-out says help.
+        The maximum number of pairs of columns; "auto": all that help by leave-one-out.
     weights : {"column-class", "column"}, default="column-class"
-        Whether the weight of a term may deviate by class, where there are more than two. It does
-        not where columns times classes are more than 4,000.
+        Whether the weight of a term may deviate by class, if there are more than two classes and
+        columns times classes are at most 4,000.
     polish : "auto" or bool, default="auto"
-        Whether cells are corrected at last; "auto" and True: where cross-validation says it helps.
+        Whether cells are corrected; "auto" and True: if that helps by cross-validation.
     regularization : "auto" or float, default="auto"
-        γ, how strongly weights are held near 0.3; "auto": by cross-validation, where it matters.
+        γ, the strength of the penalty toward weights of 0.3; "auto": by cross-validation, if it
+        matters.
     parts : "auto" or int, default="auto"
         How many fits, each without another part of the rows, are averaged with one of all
         rows; 1: that one alone. "auto": 5 up to 20,000 rows; of more rows one without a fifth.
     class_alpha : float or "auto", default=1.0
         Smoothing of the class prior; see :class:`NaiveBayes`.
     class_prior : array-like (n_classes,) or dict, optional
-        A class prior in place of the counts'; the offsets b, learned under the shares of the rows,
-        are added to it; otherwise as for :class:`NaiveBayes`.
+        A class prior that replaces the shares of the rows. The offsets b, learned under these
+        shares, are added to it; otherwise as for :class:`NaiveBayes`.
     half_life : float, optional
-        Rows after which what was learned weighs half.
+        Number of rows after which older rows have half their weight.
     class_weight : dict, "balanced" or None, optional
         Weights of rows by label; see :class:`GaussianNB`.
 
@@ -105,14 +107,14 @@ class WeightedNaiveBayes(WeightedAnswers):
         The weight of each term, by class for more than two; "left out" columns weigh 0.
     interactions_ : list of pairs of str
     tables_ : dict
-        By column name, and by pair of names: a frame with what each cell adds to each class, in
-        nats.
+        By column name, and by pair of names: a frame with the contribution of each cell to each
+        class, in nats.
     feature_importances_ : float64 array (n_features_in_,)
         How far each column separates the classes, in nats a row.
     offsets_ : float64 array (n_classes,)
         log P(k) + b_k, in nats.
     log_loss_increase_ : float
-        Of a model that :meth:`simplify` pruned: how much higher its log-loss is, in nats a row.
+        If :meth:`simplify` pruned the model: the increase of its log-loss, in nats a row.
     log_loss_, accuracy_ : float
         Of rows that weights were learned on, each predicted by a fit that left it out, and
         corrected by what the mean of all fits says more. With ``parts=1`` each row is only
@@ -126,7 +128,7 @@ class WeightedNaiveBayes(WeightedAnswers):
         What was decided about each column, and why.
     tally_ : TableTally
     class_weight_ : dict
-        By label, what the weights of rows were multiplied by.
+        By label, the factor of the weights of rows.
     n_features_in_ : int
     feature_names_in_ : array of str (n_features,)
 

@@ -32,19 +32,20 @@ N_GRAMS = (1, 2)  # sizes by default
 class TextNB(UpdatedClassifier):
     r"""Naive Bayes for text: a tally of terms, weighted by exact leave-one-out.
 
-    A term t says of a class k how much more documents of the class hold it than expected:
+    The ratio of a term t for a class k compares the documents of the class that hold t with the
+    number expected:
 
     .. math::
 
         T_{tk} = \log \frac{N_{tk} + \tau}{N_t s_k + \tau}, \qquad
         \log p(k \mid d) = b_k + \sum_{t \in d} c_{g(t)} \log(1 + n_{dt}) T_{tk} + \text{const}
 
-    N_tk is the number of documents of class k that hold t, and s_k the share of the class. One
-    weight c for each bin of terms, by n-gram order and frequency, τ, what s is a share of, and a
+    N_tk is the number of documents of class k that hold t, and s_k the share of the class. The
+    weight c of each bin of terms (by n-gram order and frequency), τ, the kind of share s, and a
     power of the document's length minimise the log-loss of documents that are left out of the
-    counts one by one. On top of these scores a ridge on length-normalised tf-idf is fitted, where
-    it predicts held-out documents better. The other models are the textbook's, read from the same
-    tally: what they learn, forget or merge is as if they were fitted on what is left.
+    counts one by one. A ridge on length-normalised tf-idf is added to these scores if it improves
+    the predictions of held-out documents. The other models are the textbook models, read from the
+    same tally: after learning, forgetting or merging they equal a fit on the remaining documents.
 
     Parameters
     ----------
@@ -54,40 +55,39 @@ class TextNB(UpdatedClassifier):
     alpha : float, default=1.0
         Smoothing of the three plain models, above 0.
     tf : {"log"} or None, default=None
-        For "multinomial" and "complement": log(1 + count) in place of the count, as
-        :class:`tallybayes.text.TermWeighting` has it.
+        For "multinomial" and "complement": log(1 + count) instead of the count, as in
+        :class:`tallybayes.text.TermWeighting`.
     idf : bool, default=False
-        For "multinomial" and "complement": values are multiplied by log(n / N_t). Document
-        frequencies are counted, so that the idf is that of all documents at any time; with
-        `length_normalize` it is that of the documents of the first fit.
+        For "multinomial" and "complement": values are multiplied by log(n / N_t). The idf follows
+        the counted documents; with `length_normalize` it is fixed at the first fit.
     length_normalize : bool, default=False
         For "multinomial" and "complement": values of a document are divided by the root of their
         sum of squares.
     ridge : bool, default=True
-        Whether the weighted model fits the ridge. Without it, a model that learns or forgets
-        documents stays as good as new; with it, :meth:`reweight` is needed.
+        Whether the weighted model fits the ridge. With a ridge, call :meth:`reweight` after
+        learning or forgetting documents; without it that is not needed.
     unlabelled : "auto", float or None, default=None
-        Documents without a label, marked in y by None, a missing value or −1, count in :meth:`fit`
-        by their posteriors times this weight, from 0 to 1, found by expectation maximisation on the
-        ratios. "auto" chooses 1, 1/8 or 0, by labelled documents that are held out, and 0 unless
-        that is worse by two standard errors: the model is then that of the labelled documents
-        alone. It needs two labelled documents in a class, and labelled documents that are a fair
-        sample of the classes. None refuses documents without a label, and −1 is a class as any.
+        The weight, from 0 to 1, of documents without a label in :meth:`fit`; in y they are None, a
+        missing value or −1. They are counted by their posteriors, found by expectation maximisation
+        on the ratios. "auto" chooses 1, 1/8 or 0 by held-out labelled documents, and 0 unless that
+        is worse by two standard errors: the model is then that of the labelled documents alone. It
+        needs two labelled documents in a class, and labelled documents that are a fair sample of
+        the classes. With None, documents without a label are refused, and −1 is an ordinary class.
     analyzer : {"auto", "word", "char", "char_wb", "cjk"} or callable, default="auto"
-        What n-grams are made of. "auto" takes characters where more than three tenths of the
-        characters are Han, kana or Hangul, else words.
+        The units of n-grams. "auto" takes characters if more than three tenths of the characters
+        are Han, kana or Hangul, else words.
     ngram_range : tuple of (int, int), default=(1, 2)
         The shortest and the longest n-grams.
     token_pattern : str
-        What a word is: words and marks by default.
+        A regular expression for tokens: words and punctuation marks by default.
     lowercase : bool, default=True
-        Whether capitals count as small letters.
+        Whether text is converted to lower case.
     strip_accents : {"ascii", "unicode"} or None, default=None
         Whether accents are dropped.
     stop_words : {"english"}, list or None, default=None
-        Words that are left out.
+        Words to leave out.
     n_features : int, optional
-        Terms are hashed into so many buckets, so that memory is bounded.
+        Number of hash buckets for terms, which bounds the memory.
 
     Attributes
     ----------
@@ -96,22 +96,22 @@ class TextNB(UpdatedClassifier):
     tally_ : TermCounts
         Everything that was counted.
     analyzer_ : str or callable
-        What "auto" has chosen.
+        The choice of "auto".
     log_loss_, accuracy_, log_loss_se_, accuracy_se_ : float
-        Of documents predicted by the counts of the others and, if the model is weighted, by
-        weights, and a ridge, that were learned on the other folds; τ, s and the power of the length
-        were chosen on all. Of the documents of the first fit, or of :meth:`reweight`. The log-loss
-        of "multinomial" and "bernoulli" is infinite where a class has a single document: without
-        it the class has no document left, and a prior of 0.
+        For the documents of the first fit, or of :meth:`reweight`, each predicted by the counts of
+        the others and, if the model is weighted, by weights and a ridge that were learned on the
+        other folds; τ, s and the power of the length were chosen on all. The log-loss of
+        "multinomial" and "bernoulli" is infinite if a class has a single document: without it the
+        class has no document left, and a prior of 0.
     penalty_ : float or None
         The penalty of the ridge; None without a ridge.
     unlabelled_weight_ : float
-        What an unlabelled document counts; 0.0 where none are counted.
+        The weight of an unlabelled document; 0.0 if none are counted.
     n_iter_ : int
-        Iterations of expectation maximisation; 0 where no unlabelled documents are counted.
+        Iterations of expectation maximisation; 0 if no unlabelled documents are counted.
     unlabelled_path_ : float64 array (n_steps, 3)
-        Weight, iteration and held-out log-loss of everything that was tried; empty where no
-        unlabelled documents are counted.
+        Weight, iteration and held-out log-loss of everything that was tried; empty if no unlabelled
+        documents are counted.
 
     See Also
     --------
