@@ -85,6 +85,7 @@ def main(argv: Sequence[str]) -> int:
     if not (options.before / "tallybayes").is_dir():
         parser.error(f"{options.before} has no folder tallybayes")
     machine = machine_record()
+    _need_other(options.before.resolve())
     folders = (options.before.resolve(), Path(tallybayes.__file__).resolve().parents[1])
     compared = [_imports(folders)] if options.only in IMPORTING else []
     with _worker(folders[0], options.only) as before, _worker(folders[1], options.only) as after:
@@ -102,6 +103,21 @@ def _environment(folder: Path) -> dict[str, str]:
     """In which `folder` is where tallybayes comes from."""
     here = Path(__file__).resolve().parents[2]
     return os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), str(here)])}
+
+
+def _need_other(folder: Path) -> None:
+    """Raises RuntimeError where another tallybayes than that of `folder` would be timed as before:
+    an editable installation is found before PYTHONPATH."""
+    code = f"{IMPORTING}; print(tallybayes.__file__)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=_environment(folder), check=True, capture_output=True
+    )
+    found = Path(done.stdout.decode().splitlines()[-1]).resolve()
+    if not found.is_relative_to(folder):
+        raise RuntimeError(
+            f"{found.parent} would be timed in place of {folder}: run this with a Python that has "
+            "no editable installation of tallybayes"
+        )
 
 
 def _imports(folders: tuple[Path, Path]) -> Compared:
