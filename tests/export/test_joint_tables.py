@@ -6,12 +6,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallybayes.export.sql.joint_tables import LEAST, JointTable, joined
+from tallybayes.export.sql.joint_tables import JOINT_CELLS, JointTable, joined
 from tallybayes.parameters.columns import QuadraticTerms
 from tallybayes.parameters.formula_cells import CodeCells, PairedCells
 from tallybayes.parameters.formula_terms import CellTable, Powers
 
-SIZES = st.lists(st.integers(2, LEAST + 20), max_size=8)
+SIZES = st.lists(st.integers(2, JOINT_CELLS + 20), max_size=8)
 
 
 def tables_of(sizes, n_classes=3):
@@ -58,7 +58,7 @@ def test_each_table_is_in_one_and_none_is_too_large(sizes):
         parts = term.cells if isinstance(term, JointTable) else [term.cells]
         columns += [part.column for part in parts]
         assert term.scores.shape[1] == np.prod([part.size for part in parts])
-        assert len(parts) == 1 or term.scores.shape[1] <= LEAST
+        assert len(parts) == 1 or term.scores.shape[1] <= JOINT_CELLS
     assert sorted(columns) == sorted(f"x{i}" for i in range(len(sizes)))
 
 
@@ -92,7 +92,7 @@ def test_pairs_are_added_to_the_tables_of_their_columns(sizes, places, n_classes
     np.testing.assert_allclose(said(found, row), said(terms, row), atol=1e-12)
     for term in found:
         cells = term.scores.shape[1]
-        assert not isinstance(term, JointTable) or cells <= max(LEAST, most // n_classes)
+        assert not isinstance(term, JointTable) or cells <= max(JOINT_CELLS, most // n_classes)
 
 
 def test_a_pair_of_few_cells_is_looked_up_with_its_columns():

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 __all__ = ["Buckets", "buckets_of"]
 
-FEWEST = 6  # starts, of which a tree takes longer
+MIN_STARTS = 6  # starts, of which a tree takes longer
 FINEST = 32  # buckets for each start, at most
-MOST = 4096  # buckets between which nothing is compared
+MAX_BUCKETS = 4096  # buckets between which nothing is compared
 MANY = 1024  # buckets with one start at most
-MOST_IN_ONE = 3
+MAX_IN_ONE = 3
 
 
 class Buckets(NamedTuple):
@@ -48,7 +48,7 @@ def buckets_of(starts: NDArray[np.float64]) -> Buckets | None:
     """Buckets of ascending starts for numbers from the first to below the last; None where they
     lie too close together, or are few."""
     n = len(starts)
-    if n < FEWEST:
+    if n < MIN_STARTS:
         return None
     found = _exact(starts)
     size = n
@@ -57,24 +57,24 @@ def buckets_of(starts: NDArray[np.float64]) -> Buckets | None:
         size *= 2
     size = n
     while found is None and size <= FINEST * n:
-        found = _of_width(starts, size, MOST_IN_ONE)
+        found = _of_width(starts, size, MAX_IN_ONE)
         size *= 2
     return found
 
 
 def _exact(starts: NDArray[np.float64]) -> Buckets | None:
-    """Buckets that begin at starts; None where they would be more than `MOST`, or numbers too
+    """Buckets that begin at starts; None where they would be more than `MAX_BUCKETS`, or numbers too
     large for them."""
     span = float(starts[-1] - starts[0])
     if not 0.0 < span < np.inf:
         return None
-    k = 2.0 ** np.floor(np.log2(MOST / span))
+    k = 2.0 ** np.floor(np.log2(MAX_BUCKETS / span))
     if not 2.0**-1000 < k < 2.0**1000:
         return None
     while (starts * (k / 2.0) % 1.0 == 0.0).all():
         k /= 2.0
     at = starts * k
-    if not (at % 1.0 == 0.0).all() or np.abs(at).max() >= 2.0**31 - MOST:
+    if not (at % 1.0 == 0.0).all() or np.abs(at).max() >= 2.0**31 - MAX_BUCKETS:
         return None
     bucket = (at - at[0]).astype(np.int64)
     held = np.bincount(bucket)[:-1]

@@ -27,9 +27,9 @@ from tallybayes.parameters.formula_cells import (
 )
 from tallybayes.parameters.formula_terms import CellTable, Term
 
-__all__ = ["LEAST", "JointTable", "joined"]
+__all__ = ["JOINT_CELLS", "JointTable", "joined"]
 
-LEAST = 128
+JOINT_CELLS = 128
 """Cells that a joint table may have, however many classes there are."""
 
 Array = NDArray[np.float64]
@@ -51,16 +51,16 @@ class JointTable:
     scores: Array
 
 
-def joined(terms: Sequence[Term], most: int = LEAST) -> list[Term | JointTable]:
+def joined(terms: Sequence[Term], most: int = JOINT_CELLS) -> list[Term | JointTable]:
     """The same terms, with tables of one column or two joined where the joint table has at most
-    `most` numbers for all classes, or `LEAST` cells; a joint table stands where the first of its
+    `most` numbers for all classes, or `JOINT_CELLS` cells; a joint table stands where the first of its
     tables stood. A single score, of log-odds, has joint tables of pairs alone: it takes as long to
     look a column up as to add its cell to another's."""
     tables = {i: term for i, term in enumerate(terms) if isinstance(term, CellTable)}
     if not tables:
         return list(terms)
     n_rows = len(next(iter(tables.values())).scores)
-    group_of = _groups(list(tables.values()), max(LEAST, most // n_rows))
+    group_of = _groups(list(tables.values()), max(JOINT_CELLS, most // n_rows))
     members: dict[int, list[int]] = {}
     for i, table in tables.items():
         groups = {group_of[_key(cells)] for cells in _singles(table)}
