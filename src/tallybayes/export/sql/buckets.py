@@ -63,8 +63,8 @@ def buckets_of(starts: NDArray[np.float64]) -> Buckets | None:
 
 
 def _exact(starts: NDArray[np.float64]) -> Buckets | None:
-    """Buckets that begin at starts; None where they would be more than `MAX_BUCKETS`, or numbers too
-    large for them."""
+    """Buckets that begin at starts; None where they would be more than `MAX_BUCKETS`, or numbers
+    too large for them."""
     span = float(starts[-1] - starts[0])
     if not 0.0 < span < np.inf:
         return None

@@ -53,9 +53,11 @@ class JointTable:
 
 def joined(terms: Sequence[Term], most: int = JOINT_CELLS) -> list[Term | JointTable]:
     """The same terms, with tables of one column or two joined where the joint table has at most
-    `most` numbers for all classes, or `JOINT_CELLS` cells; a joint table stands where the first of its
-    tables stood. A single score, of log-odds, has joint tables of pairs alone: it takes as long to
-    look a column up as to add its cell to another's."""
+    `most` numbers for all classes, or `JOINT_CELLS` cells.
+
+    A joint table stands where the first of its tables stood. A single score, of log-odds, has joint
+    tables of pairs alone: it takes as long to look a column up as to add its cell to another's.
+    """
     tables = {i: term for i, term in enumerate(terms) if isinstance(term, CellTable)}
     if not tables:
         return list(terms)

@@ -255,7 +255,10 @@ def _mean(
     of_parts: Array = reduce(np.add, members) / len(members)
     gained = _ambiguity((1.0 - OF_ALL) * of_parts + OF_ALL * of_all)
     gained += OF_ALL * _ambiguity(of_parts)
-    of_spared = judge.tempered(log_normalised(whole.scores[spared]), trust)
+    scores = whole.scores[spared]
+    if smooth is not None:  # whose functions were fitted without these rows
+        scores = smooth.mixed(len(fits) - 1, scores, spared)
+    of_spared = judge.tempered(log_normalised(scores), trust)
     return Averaged(
         columns=columns,
         parts=in_threads(lambda fit: shrunk(fit.result(), p, trust), fits),
