@@ -23,6 +23,13 @@ def _column(documents: Any) -> Any:
         if isinstance(dtype, pandas.StringDtype) and dtype.storage.startswith("pyarrow"):
             return _column(documents.array.__arrow_array__())
         return None
+    polars = sys.modules.get("polars")
+    if (
+        polars is not None
+        and isinstance(documents, polars.Series)
+        and documents.dtype in (polars.Categorical, polars.Enum)
+    ):
+        return documents.cast(polars.String)
     if hasattr(documents, "__arrow_c_stream__"):
         return documents
     if hasattr(documents, "__arrow_c_array__") and "pyarrow" in sys.modules:
@@ -51,11 +58,9 @@ def document_batches(documents: Any) -> Iterator[tuple[_kernels.TextDocuments, A
     """
     column = _column(documents)
     if column is not None:
-        dictionary = getattr(getattr(column, "type", None), "value_type", None)
-        if dictionary is not None:  # a column of categories: strings by number
-            column = column.cast(dictionary)
-        read = _kernels.TextDocuments.from_arrow(column.__arrow_c_stream__())
-        yield _checked(read, column, 0), column
+        if hasattr(kind := getattr(column, "type", None), "index_type"):
+            column = column.cast(kind.value_type)  # a column of categories: strings by number
+        yield _checked(_read_column(column), column, 0), column
         return
     if hasattr(documents, "tolist"):
         documents = documents.tolist()
@@ -68,6 +73,18 @@ def document_batches(documents: Any) -> Iterator[tuple[_kernels.TextDocuments, A
     for batch in _some(documents):
         yield _checked(_kernels.TextDocuments(batch), batch, before), batch
         before += len(batch)
+
+
+def _read_column(column: Any) -> _kernels.TextDocuments:
+    try:
+        return _kernels.TextDocuments.from_arrow(column.__arrow_c_stream__())
+    except TypeError as error:
+        kind = getattr(column, "dtype", getattr(column, "type", None))
+        what = f"a {type(column).__name__}" if kind is None else f"a column of {kind}"
+        raise TypeError(
+            f"{error}, got {what}: give one column of documents, such as frame['body'], and cast "
+            "what is no string"
+        ) from None
 
 
 def all_at_once(documents: list[Any]) -> _kernels.TextDocuments:

@@ -10,6 +10,9 @@ import pickle
 import re
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer as Peer
 from sklearn.naive_bayes import MultinomialNB
@@ -34,6 +37,8 @@ OPTIONS = [
     ({"ngram_range": (2, 1)}, "ngram_range"),
     ({"ngram_range": (1,)}, "two"),
     ({"ngram_range": 3}, "ngram_range"),
+    ({"ngram_range": (1.5, 2)}, "whole numbers"),
+    ({"ngram_range": ("1", 2)}, "whole numbers"),
     ({"min_df": 0}, "min_df"),
     ({"min_df": -1}, "min_df"),
     ({"min_df": 5}, "raise max_df or lower min_df"),
@@ -43,7 +48,7 @@ OPTIONS = [
     ({"max_features": 0}, "max_features"),
     ({"stop_words": "german"}, "stop_words"),
     ({"analyzer": "nope"}, "analyzer"),
-    ({"token_pattern": "("}, "subpattern"),
+    ({"token_pattern": "("}, r"token_pattern='\('.*subpattern"),
     ({"token_pattern": "(a)(b)"}, "single group"),
     ({"strip_accents": "x"}, "strip_accents"),
     ({"lowercase": "yes"}, "lowercase"),
@@ -135,6 +140,28 @@ def test_no_documents_at_all():
 def test_documents_without_an_order_are_refused(documents):
     with pytest.raises(TypeError, match="make a list"):
         TextNB().fit(documents, LABELS)
+
+
+@pytest.mark.parametrize("make", [pl.DataFrame, pa.table, pd.DataFrame, pa.record_batch])
+def test_a_frame_is_no_column_of_documents(make):
+    frame = make({"body": DOCUMENTS})
+    with pytest.raises(ValueError, match=r"shape \(4, 1\): give one column"):
+        TextNB().fit(frame, LABELS)
+    with pytest.raises(TypeError, match=f"got a {type(frame).__name__}: give one column"):
+        CountVectorizer().fit(frame)
+
+
+@pytest.mark.parametrize("column", [pl.Series([1, 2]), pa.array([1, 2]), pa.array([[1], [2]])])
+def test_a_column_of_other_values_is_named_by_its_type(column):
+    for call in (CountVectorizer().fit, lambda x: TextNB().fit(x, ["a", "b"])):
+        with pytest.raises(TypeError, match=r"got a column of (Int64|int64|list).*cast"):
+            call(column)
+
+
+def test_a_token_pattern_without_words_is_warned_of():
+    for analyzer in ("char", str.split):
+        with pytest.warns(UserWarning, match="is not used.*analyzer='word'"):
+            TextNB(analyzer=analyzer, token_pattern=r"\w+").fit(DOCUMENTS, LABELS)
 
 
 @pytest.mark.parametrize("model", ["weighted", "multinomial", "complement", "bernoulli"])

@@ -156,6 +156,8 @@ COLUMNS = {
     "pandas sliced": lambda d: pd.Series(["x", *d], dtype="str").iloc[1:],
     "polars": pl.Series,
     "polars chunks": lambda d: pl.concat([pl.Series(d[:2]), pl.Series(d[2:])], rechunk=False),
+    "polars categories": lambda d: pl.Series(d, dtype=pl.Categorical),
+    "polars enum": lambda d: pl.Series(d, dtype=pl.Enum(sorted(set(d)))),
     "arrow": pa.array,
     "arrow sliced": lambda d: pa.array(["x", *d, "y"]).slice(1, len(d)),
     "arrow large": lambda d: pa.array(d, pa.large_string()),

@@ -28,13 +28,17 @@ Codes = NDArray[np.int32]
 ONE_TASK = (8192, 256)  # rows and columns that one kernel task counts: nothing is added on a fault
 
 
+def _largest(values: NDArray[Any]) -> float:
+    """The largest absolute value, without an array of absolute values; 0 of none."""
+    return max(float(values.max(initial=0)), -float(values.min(initial=0)))
+
+
 def _overflows(tally: FeatureSums, x: Any, weights: Array | None) -> bool:
     """Whether a sum has left the range of float64."""
     if tally.sums.size > 1 << 22:  # then the largest possible sum is sooner known
-        values = x.data if sparse.issparse(x) else x
-        top = float(np.abs(values).max(initial=0)) * x.shape[0]
+        top = _largest(x.data if sparse.issparse(x) else x) * x.shape[0]
         if weights is not None:
-            top *= float(np.abs(weights).max(initial=0.0))
+            top *= _largest(weights)
         if np.isfinite(top):
             return False
     return not np.isfinite(tally.sums).all()

@@ -303,7 +303,11 @@ class CountVectorizer(VocabularyVectorizer):
         """
         if self.analyzer == "cjk" and self.tokenizer is None:
             return re.compile(CJK).findall
-        return super().build_tokenizer()
+        try:
+            return super().build_tokenizer()
+        except re.error as error:
+            what = f"token_pattern={self.token_pattern!r} is not a regular expression: {error.msg}"
+            raise re.error(what, error.pattern, error.pos) from None
 
     def build_analyzer(self) -> Any:
         """What makes the terms of a document.

@@ -112,7 +112,7 @@ def need_documents(documents: Any) -> None:
             f"X must be a list, an array or a column of documents, got {type(documents).__name__}: "
             "make a list of it"
         )
-    if getattr(documents, "ndim", 1) != 1:
+    if len(getattr(documents, "shape", (0,))) != 1:
         raise ValueError(
             f"X must be one document a row, got the shape {documents.shape}: give one column, such "
             "as frame['body']"

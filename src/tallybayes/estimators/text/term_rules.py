@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from numbers import Integral
 from typing import Any
 
 from tallybayes.tokens import MARKS, WORDS, compiled_rules
@@ -66,13 +67,26 @@ def need_hashing(vectorizer: Any, rules: TextRules | None) -> None:
 
 
 def need_ngrams(ngram_range: Any) -> None:
-    """Raise ValueError unless two numbers give the shortest and the longest n-grams."""
+    """Raise unless two whole numbers give the shortest and the longest n-grams.
+
+    Raises
+    ------
+    ValueError
+        For one number or three, or for n-grams that cannot be.
+    TypeError
+        For what is no whole number.
+    """
     if len(ngram_range) != 2:
         raise ValueError(
             f"Invalid value for ngram_range={ngram_range}: give two numbers, the shortest and the "
             "longest n-grams, such as (1, 2)"
         )
     shortest, longest = ngram_range
+    if not (isinstance(shortest, Integral) and isinstance(longest, Integral)):
+        raise TypeError(
+            f"Invalid value for ngram_range={ngram_range}: the shortest and the longest n-grams "
+            "are whole numbers, such as (1, 2)"
+        )
     if not 1 <= shortest <= longest:
         raise ValueError(
             f"Invalid value for ngram_range={ngram_range}: n-grams have from 1 token on, and the "

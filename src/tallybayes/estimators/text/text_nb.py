@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from tallybayes.errors import warn_user
 from tallybayes.estimators.labels import labels_and_codes
 from tallybayes.estimators.locked_learning import learning
 from tallybayes.estimators.text.counter import DocumentCounter, chosen_analyzer
@@ -284,6 +285,12 @@ class TextNB(UpdatedClassifier):
         options["analyzer"] = analyzer
         if analyzer == "word":
             options["token_pattern"] = self.token_pattern
+        elif self.token_pattern != MARKS:
+            warn_user(
+                f"token_pattern={self.token_pattern!r} is not used: it says what a word is, and "
+                f"n-grams are made by analyzer={analyzer!r}. Omit it, or set analyzer='word'",
+                UserWarning,
+            )
         if callable(analyzer) and self.ngram_range == N_GRAMS:
             del options["ngram_range"]  # nobody asked for it, and what is unused is warned of
         return DocumentCounter(options)
