@@ -171,6 +171,19 @@ def test_terms_out_of_range_are_refused(terms):
         _kernels.count_terms(indptr, np.array(terms, dtype=np.int32), y, None, 3, 1)
 
 
+@pytest.mark.parametrize("label", [-1, 3, 100])
+@pytest.mark.parametrize("few", [False, True])  # classes of a term: pairs, or rows of all classes
+def test_labels_out_of_range_are_refused(label, few):
+    counts = np.array([[1], [0], [0]]) if few else np.ones((3, 1), dtype=int)
+    documents, y = documents_of(counts), np.array([0, 1, 2], dtype=np.int32)
+    N = dense_counts(counts, y, 3)
+    table = table_of(N, np.ones(3), np.zeros(1))
+    y[0] = label
+    for weight in (None, np.ones(3)):
+        with pytest.raises((ValueError, IndexError), match="label is out of range"):
+            table.sums(documents, documents.tf, 1.0, table.share("docs"), y, weight)
+
+
 @pytest.mark.parametrize("indptr", [[1, 2], [0, 3], [0, 2, 1, 2]])
 def test_starts_that_are_none_are_refused(indptr):
     terms = np.zeros(2, dtype=np.int32)

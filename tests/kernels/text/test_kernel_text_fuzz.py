@@ -1,9 +1,13 @@
 """Random bytes, options and calls for the kernels of text and documents: whatever comes is counted
-or refused by an exception, and ``make sanitize`` sees what a wrong read or write would do."""
+or refused by an exception, and ``make sanitize`` sees what a wrong read or write would do.
+
+``FUZZ=100`` in the environment does a hundred times as much, ``FUZZ_SEED=7`` something else.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import os
 from itertools import product
 
 import numpy as np
@@ -13,6 +17,7 @@ import pytest
 from tallybayes import _kernels
 from tallybayes.tokens import MARKS, WORDS, compiled_rules
 
+LONGER, SEED = (int(os.environ.get(name, n)) for name, n in (("FUZZ", 1), ("FUZZ_SEED", 0)))
 OPTIONS = list(
     product(
         [("word", WORDS), ("word", MARKS), ("cjk", None), ("char", None), ("char_wb", None)],
@@ -242,14 +247,14 @@ def documents_round(rng):
 @pytest.mark.parametrize("part", range(5))
 def test_any_text_is_counted_or_refused(part):
     for number, option in enumerate(OPTIONS[part::5]):
-        rng = np.random.default_rng([part, number])
+        rng = np.random.default_rng([part, number, SEED])
         rules = rules_of(option)
-        for _ in range(4):
+        for _ in range(4 * LONGER):
             text_round(rng, rules)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_any_arrays_of_documents_are_summed_or_refused(seed):
-    rng = np.random.default_rng(seed)
-    for _ in range(150):
+    rng = np.random.default_rng([seed, SEED])
+    for _ in range(150 * LONGER):
         documents_round(rng)

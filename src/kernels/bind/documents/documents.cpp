@@ -92,6 +92,7 @@ void without(Starts indptr, Codes terms, InArray<float, 1> values, Codes y,
     const DocumentRows x = rows_of(indptr, terms, values, pairs.terms);
     need(static_cast<i64>(y.shape(0)) == x.n && static_cast<i64>(weight.shape(0)) == x.n,
          "labels or weights differ in length");
+    need(within(y.data(), x.n, 0, K), "a label is out of range");
     need(counts.shape(0) == classes.shape(0), "pairs differ");
     need(static_cast<i64>(frequency.shape(0)) == pairs.terms &&
              static_cast<i64>(first.shape(0)) == pairs.terms,
@@ -118,6 +119,7 @@ void sums(Starts indptr, Codes terms, InArray<float, 1> values, std::optional<Co
     need(y.has_value() == own.has_value(), "labels and own ratios belong together");
     need(!y || (own->shape(0) == classes.shape(0) && static_cast<i64>(y->shape(0)) == x.n),
          "labels or own ratios differ in length");
+    need(!y || within(y->data(), x.n, 0, K), "a label is out of range");
     need(static_cast<i64>(row.shape(0)) == pairs.terms &&
              static_cast<i64>(bin.shape(0)) == pairs.terms,
          "terms differ");
