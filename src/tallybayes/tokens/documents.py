@@ -58,8 +58,9 @@ def document_batches(documents: Any) -> Iterator[tuple[_kernels.TextDocuments, A
     """
     column = _column(documents)
     if column is not None:
-        if hasattr(kind := getattr(column, "type", None), "index_type"):
-            column = column.cast(kind.value_type)  # a column of categories: strings by number
+        kind = getattr(column, "type", None)
+        if kind is not None and hasattr(kind, "index_type"):  # categories: strings by number
+            column = column.cast(kind.value_type)
         yield _checked(_read_column(column), column, 0), column
         return
     if hasattr(documents, "tolist"):

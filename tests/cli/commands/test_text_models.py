@@ -151,7 +151,51 @@ def test_predictions_name_their_documents(run, corpus):
     assert rows[0]["p(ham)"] > 0.5
 
 
+def write_few_labels(root):
+    """Four documents with a label, the others without: rows, and files beside the folders."""
+    write_folder(root, "few", SPAM[:3], HAM[:3])
+    with open(root / "few.jsonl", "w", encoding="utf-8") as out:
+        for i, (text, label) in enumerate(zip(TEXTS, LABELS, strict=True)):
+            known = i % 12 < 3
+            out.write(json.dumps({"y": label if known else None, "body": text}) + "\n")
+            if not known:
+                (root / "few" / f"{i:02}.txt").write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize("train", [("few",), ("few.jsonl", *COLUMN)], ids=["folder", "rows"])
+def test_documents_without_a_label_are_learned_from(run, corpus, train):
+    write_few_labels(corpus)
+    notes = run("fit", *train, "--unlabelled", "0.5").err
+    assert "18 documents without a label counted" in notes
+    assert "each as 0.5 of a document" in notes
+    given = [label if i % 12 < 3 else None for i, label in enumerate(LABELS)]
+    model = TextNB(unlabelled=0.5).fit(TEXTS, np.array(given, dtype=object))
+    ours = tallybayes.load(corpus / "few.tally")
+    assert ours.tally_ == model.tally_
+    assert np.array_equal(ours.predict_proba(TEXTS), model.predict_proba(TEXTS))
+    assert run("fit", *train, "--unlabelled", "0.5", "--json").document["unlabelled_weight"] == 0.5
+    run("update", "few.tally", "mail")
+    assert tallybayes.load(corpus / "few.tally").tally_.documents.sum() > 24.0
+
+
+def test_what_documents_without_a_label_do_is_said(run, corpus, monkeypatch):
+    write_few_labels(corpus)
+    assert "18 documents without a label not counted" in run("fit", "few", "--unlabelled=auto").err
+    assert "every document has a label" in run("fit", "mail", "--unlabelled", "auto").err
+    assert "18 files beside the folders" in run("fit", "few").err
+    line = run("fit", "few.jsonl", *COLUMN, code=1).line
+    assert "line 4 has no label" in line
+    (corpus / "none.jsonl").write_text('{"y": null, "body": "a b"}\n')
+    line = run("fit", "none.jsonl", *COLUMN, "--unlabelled", "1", code=1).line
+    assert "label some of each class" in line
+    monkeypatch.setattr(text_learning.DocumentSample.__init__, "__defaults__", (300,))
+    assert "as a whole" in run("fit", "few", "--unlabelled", "1", code=1).line
+
+
 WRONG = [
+    (("fit", "mail", "--unlabelled", "2"), 2, "at most 1"),
+    (("fit", "mail", "--unlabelled", "1", "--skip-unlabelled"), 2, "one of the two"),
+    (("fit", "t.csv", "-t", "y", "--unlabelled", "1"), 2, "--unlabelled is for models of text"),
     (("fit", "mail", "--target", "y"), 2, "--target is for rows and mailboxes"),
     (("fit", "mail", "--plain"), 2, "--no-ridge"),
     (("fit", "mail", "--alpha", "1"), 2, "--alpha is for models of tables"),

@@ -41,6 +41,7 @@ class FitOptions:
     analyzer: str | None
     ngrams: str | None
     n_features: int | None
+    unlabelled: str | None
 
     @property
     def model_path(self) -> str:
@@ -119,6 +120,7 @@ class FitOptions:
             "analyzer": analyzer,
             "ngram_range": _ngrams(self.ngrams or "1-2"),
             "n_features": self.n_features,
+            "unlabelled": None if self.unlabelled is None else _weight(self.unlabelled),
         }
 
     def _need_no_text(self) -> None:
@@ -127,6 +129,7 @@ class FitOptions:
             ("--analyzer", self.analyzer),
             ("--ngrams", self.ngrams),
             ("--n-features", self.n_features),
+            ("--unlabelled", self.unlabelled),
         ):
             if value is not None:
                 raise Failure(
@@ -166,6 +169,20 @@ def _ngrams(text: str) -> tuple[int, int]:
             USAGE,
         )
     return shortest, longest
+
+
+def _weight(text: str) -> float | str:
+    if text == "auto":
+        return text
+    try:
+        weight = float(text)
+        if not 0.0 < weight <= 1.0:
+            raise ValueError
+    except ValueError:
+        raise Failure(
+            f"--unlabelled {text!r} is neither a weight above 0, at most 1, nor auto", USAGE
+        ) from None
+    return weight
 
 
 def _need_plain(**given: str | None) -> None:

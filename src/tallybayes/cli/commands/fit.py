@@ -143,6 +143,16 @@ def run(
             help="Hash the terms into so many buckets, which bounds memory and drops their names.",
         ),
     ] = None,
+    unlabelled: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WEIGHT|auto",
+            rich_help_panel=TEXT,
+            help="Learn from documents without a label, too: those with an empty label, or files "
+            "beside the folders of the classes. Each counts as this much of a labelled one, from "
+            "0 to 1; auto chooses it by labelled documents that are held out.",
+        ),
+    ] = None,
     test: Annotated[
         str | None,
         typer.Option(
@@ -180,6 +190,7 @@ def run(
         analyzer=analyzer,
         ngrams=ngrams,
         n_features=n_features,
+        unlabelled=unlabelled,
     )
     judged_on = train if test is None else [test]
     if page is not None:

@@ -20,8 +20,15 @@ from tallybayes.tally import GridCounts
 if TYPE_CHECKING:
     from tallybayes.cli.io.document_file import DocumentFile
     from tallybayes.cli.io.documents.source import DocumentSource
+    from tallybayes.estimators.text.text_nb import TextNB
 
-__all__ = ["note_data_quality", "note_new_classes", "note_stale", "note_unlabelled"]
+__all__ = [
+    "note_counted_unlabelled",
+    "note_data_quality",
+    "note_new_classes",
+    "note_stale",
+    "note_unlabelled",
+]
 
 MAX_LEVELS = 10_000  # levels of a column that are looked at
 MIN_NUMBERS_PER_STRAY = 10  # numbers, for so many strays
@@ -80,6 +87,24 @@ def note_unlabelled(source: Rows | DocumentSource, unit: str = "row") -> None:
     if source.unlabelled:
         rows = number_of(source.unlabelled, unit)
         note(f"note: {source.name}: {rows} without a label left out")
+
+
+def note_counted_unlabelled(source: DocumentSource, model: TextNB) -> None:
+    """Says what documents without a label have counted."""
+    if not source.unlabelled:
+        note(f"note: {source.name}: every document has a label, so --unlabelled had nothing to do")
+        return
+    documents, weight = number_of(source.unlabelled, "document"), model.unlabelled_weight_
+    if weight == 0.0:
+        note(
+            f"note: {source.name}: {documents} without a label not counted: with them, labelled "
+            "documents that were held out are not predicted better beyond chance"
+        )
+        return
+    note(
+        f"note: {source.name}: {documents} without a label counted by their probabilities, each as "
+        f"{weight:g} of a document, after {number_of(model.n_iter_, 'iteration')}"
+    )
 
 
 def note_stale(file: ModelFile, path: str) -> None:

@@ -87,7 +87,7 @@ def need_ngrams(ngram_range: Any) -> None:
             f"Invalid value for ngram_range={ngram_range}: the shortest and the longest n-grams "
             "are whole numbers, such as (1, 2)"
         )
-    if not 1 <= shortest <= longest:
+    if not 1 <= int(shortest) <= int(longest):
         raise ValueError(
             f"Invalid value for ngram_range={ngram_range}: n-grams have from 1 token on, and the "
             "lower boundary must not be larger than the upper boundary"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from tallybayes.errors import warn_user
+from tallybayes.errors import TallyWarning, warn_user
 from tallybayes.estimators.labels import labels_and_codes
 from tallybayes.estimators.locked_learning import learning
 from tallybayes.estimators.text.counter import DocumentCounter, chosen_analyzer
@@ -289,7 +289,7 @@ class TextNB(UpdatedClassifier):
             warn_user(
                 f"token_pattern={self.token_pattern!r} is not used: it says what a word is, and "
                 f"n-grams are made by analyzer={analyzer!r}. Omit it, or set analyzer='word'",
-                UserWarning,
+                TallyWarning,
             )
         if callable(analyzer) and self.ngram_range == N_GRAMS:
             del options["ngram_range"]  # nobody asked for it, and what is unused is warned of

@@ -47,8 +47,9 @@ class TextModels(Kind):
         sample = DocumentSample()
         for batch in file.labelled(source, bar, "reading", target):
             sample.add(batch)
-        labels = file.own_labels(np.array(sample.labels, dtype=np.str_))
-        unknown = sorted(set(sample.labels) - set(file.classes))
+        given = [label or "" for label in sample.labels]  # all have one
+        labels = file.own_labels(np.array(given, dtype=np.str_))
+        unknown = sorted(set(given) - set(file.classes))
         if unknown:
             raise Failure(
                 f"{source.name}: the class {unknown[0]!r} is not in the model: reweight takes "

@@ -24,6 +24,12 @@ __all__ = ["fit_of_its_kind"]
 
 def fit_of_its_kind(given: FitOptions, reading: Reading) -> None:
     """Trains a model of text or of tables."""
+    if given.unlabelled is not None and reading.skip_unlabelled:
+        raise Failure(
+            "--unlabelled learns from documents without a label, and --skip-unlabelled leaves them "
+            "out: give one of the two",
+            USAGE,
+        )
     if "-" in given.train and given.test == "-":
         raise Failure("standard input cannot be both TRAIN and --test: give a file", USAGE)
     kinds = {_kind_of(path, given.target, reading.format) for path in given.train}

@@ -11,7 +11,7 @@ from tallybayes.cli.commands.training.text_learning import learned
 from tallybayes.cli.io.document_file import DocumentFile
 from tallybayes.cli.io.documents.source import DocumentSource
 from tallybayes.cli.io.locking import alone
-from tallybayes.cli.report.data_quality import note_unlabelled
+from tallybayes.cli.report.data_quality import note_counted_unlabelled, note_unlabelled
 from tallybayes.cli.report.text.quality import class_table, description, quality_table
 from tallybayes.cli.report.text.showing import content_of
 from tallybayes.cli.report.text.top_terms import top_terms_tables
@@ -51,12 +51,16 @@ class TextFit:
 
 def fit(request: TextFit, source: DocumentSource, reading: Reading) -> None:
     """Trains, saves, measures, and reports."""
+    source.keep_unlabelled = request.settings["unlabelled"] is not None
     with progress() as bar:
         model = learned(source, request.settings, bar, None)
         file = DocumentFile(model, request.target, request.column)
         with alone(request.output):
             file.save(request.output)
-    note_unlabelled(source, file.unit)
+    if source.keep_unlabelled:
+        note_counted_unlabelled(source, model)
+    else:
+        note_unlabelled(source, file.unit)
     if not request.json:
         counted = number_of(file.rows, "document")
         text = f"{counted} counted; the model is in {request.output}"

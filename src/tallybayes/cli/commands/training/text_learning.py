@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ class DocumentSample:
     def __init__(self, max_characters: int = MAX_SAMPLE_CHARACTERS) -> None:
         self.max_characters = max_characters
         self.strings: list[str] = []
-        self.labels: list[str] = []
+        self.labels: list[str | None] = []
         self._marks: list[NDArray[np.uint64]] = []
         self._letters = 0
         self._bound = np.uint64(2**64 - 1)
@@ -50,7 +50,7 @@ class DocumentSample:
         numbers = np.arange(batch.first, batch.first + batch.n_rows).astype(np.uint64)
         marks = row_hashes(numbers)
         kept = np.flatnonzero(marks <= self._bound).tolist()
-        strings, labels = batch.strings, batch.labels
+        strings, labels = batch.strings, batch.labels_or_none
         self.strings += [strings[i] for i in kept]
         self.labels += [labels[i] for i in kept]
         self._letters += sum(len(strings[i]) for i in kept)
@@ -90,7 +90,12 @@ def learned(
     else:
         _need_two_classes(source, sample.labels)
         with bar.during("learning weights"):
-            return TextNB(**settings).fit(sample.strings, np.array(sample.labels, dtype=np.str_))
+            return TextNB(**settings).fit(sample.strings, _array(sample.labels))
+    if source.unlabelled and settings.get("unlabelled") is not None:
+        raise Failure(
+            f"{source.name} has more than {MAX_SAMPLE_CHARACTERS:,} characters, and documents "
+            "without a label are learned from as a whole: give fewer of them, or --skip-unlabelled"
+        )
     return _in_batches(source, settings, bar, sample, before, batches)
 
 
@@ -114,11 +119,18 @@ def _in_batches(
     _need_two_classes(source, model.classes_.tolist())
     model.set_params(ridge=settings.get("ridge", True))
     with bar.during("learning weights"):
-        return model.reweight(sample.strings, np.array(sample.labels, dtype=np.str_))
+        return model.reweight(sample.strings, _array(sample.labels))
 
 
-def _need_two_classes(source: DocumentSource, labels: list[str]) -> None:
-    found = sorted(set(labels))
+def _array(labels: list[str | None]) -> NDArray[Any]:
+    """Labels as Python would give them, None for a document without one."""
+    return np.array(labels, dtype=object if None in labels else np.str_)
+
+
+def _need_two_classes(source: DocumentSource, labels: Sequence[str | None]) -> None:
+    found = sorted({label for label in labels if label is not None})
+    if not found:
+        raise Failure(f"{source.name}: no document has a label: label some of each class")
     if len(found) < 2:
         raise Failure(
             f"{source.name} has documents of one class only, {found[0]!r}, and a model needs two: "

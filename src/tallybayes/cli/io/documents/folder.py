@@ -1,7 +1,8 @@
 """A folder of documents: a file each, and for labels a folder for each class.
 
-Hidden files and folders (``.git``, ``.DS_Store``) are not read. Folders within the folder of a
-class belong to the class. The order is that of the names, so it is the same on every machine.
+Hidden files and folders (``.git``, ``.DS_Store``) are not read. Files beside the folders of the
+classes have no label, and are read where such documents are learned from. Folders within the folder
+of a class belong to the class. The order is that of the names, so it is the same on every machine.
 """
 
 from __future__ import annotations
@@ -107,7 +108,9 @@ class Folder(DocumentSource):
             raise Failure(self._no_classes(files))
         if empty:
             note(f"note: {self.name}: no files in {listed(empty)}, so no such class")
-        if files:
+        if files and self.keep_unlabelled:
+            found += [(os.path.join(self.name, name), None) for name in files]
+        elif files:
             note(
                 f"note: {self.name}: {number_of(len(files), 'file')} beside the folders of the "
                 f"classes not read ({listed(files, 3)})"

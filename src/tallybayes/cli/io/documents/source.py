@@ -77,6 +77,11 @@ class DocumentBatch:
         """Their labels, where these were asked for."""
         return [document.label or "" for document in self.documents]
 
+    @property
+    def labels_or_none(self) -> list[str | None]:
+        """Their labels, None where documents without a label are kept."""
+        return [document.label or None for document in self.documents]
+
 
 class DocumentSource(ABC):
     """Some input as documents.
@@ -90,6 +95,9 @@ class DocumentSource(ABC):
     skip_unlabelled : bool
         Whether documents without a label are left out; by default they are an error.
     """
+
+    keep_unlabelled = False
+    """Whether documents without a label are among the labelled ones, to be learned from."""
 
     takes_target = False
     """Whether labels stand in a column or header with a name."""
@@ -129,8 +137,7 @@ class DocumentSource(ABC):
         for document in self.read(labelled and self.label is None, target):
             if labelled:
                 document = document._replace(label=self.label or document.label)
-                if not document.label:
-                    self._without_label(document, target)
+                if not document.label and not self._takes_unlabelled(document, target):
                     continue
             held.append(document)
             letters += len(document.text)
@@ -143,13 +150,15 @@ class DocumentSource(ABC):
             some = f"none of its {self.unlabelled:,} documents has a label"
             raise Failure(f"{self.name}: {some if self.unlabelled else 'it holds no documents'}")
 
-    def _without_label(self, document: Document, target: str | None) -> None:
-        if not self.skip_unlabelled:
+    def _takes_unlabelled(self, document: Document, target: str | None) -> bool:
+        """Whether a document without a label is kept; it is counted."""
+        if not (self.skip_unlabelled or self.keep_unlabelled):
             raise Failure(
                 f"{self.where(document)} has no label: {self.where_labels_are(target)}, or leave "
                 "such documents out with --skip-unlabelled"
             )
         self.unlabelled += 1
+        return self.keep_unlabelled
 
     def where(self, document: Document) -> str:
         """Where people find a document."""

@@ -29,6 +29,7 @@ def content_of(file: DocumentFile, path: str, show_all: bool = False) -> dict[st
         "analyzer": file.model.analyzer_,
         "terms": file.model.tally_.n_terms,
         "penalty": file.model.penalty_,
+        "unlabelled_weight": file.model.unlabelled_weight_,
         "estimate": quality_document(file),
         "top_terms": top_terms_document(file, show_all),
     }
