@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from importlib import import_module
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -251,5 +252,7 @@ def _place(classes: NDArray[Any], label: Any) -> int:
 
 
 def _best(terms: list[Any], value: Array, n: int) -> list[tuple[Any, float]]:
-    best = np.argsort(-value, kind="stable")[:n].tolist()
+    if not isinstance(n, Integral) or n < 0:
+        raise ValueError(f"n is how many terms, a whole number from 0 on, got {n!r}")
+    best = np.argsort(-value, kind="stable")[: int(n)].tolist()
     return [(terms[i], float(value[i])) for i in best]

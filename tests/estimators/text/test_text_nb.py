@@ -183,6 +183,33 @@ def test_top_terms_of_a_class_that_the_model_does_not_have_are_refused():
         model.top_terms("x")
 
 
+@pytest.mark.parametrize("n", [-1, 1.5, "3", None])
+def test_a_number_of_top_terms_that_cannot_be_is_refused(n):
+    model = TextNB(ridge=False).fit(["a b", "c d"], [1, 2])
+    with pytest.raises(ValueError, match="whole number from 0 on"):
+        model.top_terms(1, n)
+    assert model.top_terms(1, 0) == []
+
+
+OTHERS = {
+    "analyzer is 'word' in one and 'char'": {"analyzer": "char"},
+    "n_features is None in one and 64": {"n_features": 64},
+    r"ngram_range is \(1, 2\) in one and \(1, 3\)": {"ngram_range": (1, 3)},
+    "one model is weighted": {"model": "bernoulli", "ridge": False},
+}
+
+
+@pytest.mark.parametrize("words", OTHERS)
+def test_models_that_count_otherwise_do_not_merge(words):
+    model = TextNB(ridge=False).fit(DOCUMENTS, LABELS)
+    before = model.tally_
+    with pytest.raises(IncompatibleTallies, match=words):
+        model.merge(TextNB(**({"ridge": False} | OTHERS[words])).fit(DOCUMENTS, LABELS))
+    with pytest.raises(IncompatibleTallies, match="cannot take in a int"):
+        model.merge(3)
+    assert model.tally_ is before
+
+
 def test_top_terms_are_those_of_the_class():
     documents, y = generated(300, 4)
     model = TextNB(ngram_range=(1, 1)).fit(documents, y)

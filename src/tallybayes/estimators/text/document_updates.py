@@ -190,13 +190,19 @@ class UpdatedClassifier(DocumentClassifier):
         -------
         self
             The estimator itself.
+
+        Raises
+        ------
+        IncompatibleTallies
+            A ValueError: the two do not make the same terms of a document, or are of two kinds.
         """
-        model, theirs = self._fitted(), other._fitted()
-        if self._counter.options != other._counter.options:
+        model = self._fitted()
+        if not isinstance(other, UpdatedClassifier):
             raise IncompatibleTallies(
-                "the two models do not make the same terms of a document: fit both with the same "
-                "analyzer, n-grams and options"
+                f"a TextNB cannot take in a {type(other).__name__}: merge models of one kind"
             )
+        theirs = other._fitted()
+        _need_same_terms(self._counter.options, other._counter.options)
         model.need_alike(theirs)
         self._recount(model.tally + theirs.tally)
         self._model = with_unlabelled_of(self._model, theirs)
@@ -233,3 +239,15 @@ class UpdatedClassifier(DocumentClassifier):
             rows = CountedRows(rows.documents.take(kept), rows.codes[kept], rows.weights[kept])
         self._model = model.reweighted(*rows, ridge=self.ridge)
         return self
+
+
+def _need_same_terms(ours: dict[str, Any], theirs: dict[str, Any]) -> None:
+    """Raises IncompatibleTallies for options that make other terms of a document."""
+    for name in sorted(ours.keys() | theirs.keys()):
+        mine, other = ours.get(name), theirs.get(name)
+        if mine != other:
+            raise IncompatibleTallies(
+                f"the two models do not make the same terms of a document: {name} is {mine!r} in "
+                f"one and {other!r} in the other. Fit both with the same analyzer, n-grams and "
+                "options"
+            )
