@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
-from email.utils import parsedate_tz
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +16,7 @@ from tallybayes.families import Text
 
 __all__ = ["columns_page"]
 
-TABLE = ["lines", "length", "hour", "weekday", "domain", "organization", "distribution", "reply"]
+TABLE = ["lines", "length", "subject", "reader", "domain", "organization", "distribution", "reply"]
 KINDS = {"table": TABLE, "text": ["body"], "both": [*TABLE, "body"]}
 QUICK = 1_500  # posts
 HIDDEN = ("newsgroups", "xref", "path", "references", "followup-to", "message-id", "subject")
@@ -35,20 +34,20 @@ class Measured(NamedTuple):
 
 def _row(post: str) -> dict[str, Any]:
     """A post as a row: numbers and categories from its headers, none of which names the group, and
-    its body, without quoted headers that do."""
+    its body, without quoted headers that do. These posts have no dates."""
     head, _, body = post.partition("\n\n")
     unfolded = re.sub(r"\n[ \t]+", " ", head)
     pairs = (line.partition(":") for line in unfolded.split("\n"))
     header = {name.strip().lower(): value.strip() for name, _, value in pairs}
     sender = re.search(r"@([\w.-]+)", header.get("from", ""))
-    date = parsedate_tz(header.get("date", ""))
+    reader = header.get("x-newsreader") or header.get("x-mailer") or header.get("news-software")
     lines = body.split("\n")
     kept = [line for line in lines if line.partition(":")[0].strip(" >|").lower() not in HIDDEN]
     return {
         "lines": float(len(lines)),
         "length": float(len(body)),
-        "hour": None if date is None else float(date[3]),
-        "weekday": None if date is None else header["date"][:3],
+        "subject": float(len(header.get("subject", ""))),  # its length
+        "reader": None if reader is None else re.split(r"[\W\d_]", reader)[0].lower(),
         "domain": None if sender is None else ".".join(sender[1].lower().split(".")[-2:]),
         "organization": header.get("organization") or None,
         "distribution": header.get("distribution") or None,
