@@ -161,7 +161,26 @@ def test_weights_of_bins_are_where_the_gradient_vanishes():
     assert held.any()
     assert (in_weights[held] >= 0.0).all()
     assert np.abs(in_weights[~held]).max() < 1e-2
-    assert np.abs(rest.sum(axis=0) + 0.02 * found.intercept).max() < 1e-2
+    assert np.abs(rest.sum(axis=0) + 2.0 * found.intercept).max() < 1e-2
+    found, _ = learn_bin_weights(sums, y, weight, BinWeights.start(4, 3), shares=True)
+    P = np.exp(log_softmax(found.scores(sums), axis=1))
+    rest = (P - np.eye(3)[y]) * weight[:, None]
+    shares = np.log(np.bincount(y, weight) + 1.0)
+    beyond = found.intercept - shares + shares.mean()
+    assert np.abs(rest.sum(axis=0) + 0.2 * beyond).max() < 1e-2
+
+
+def test_intercepts_of_many_classes_do_not_fit_the_noise():
+    """Few documents of each class, whose scores are right as they are."""
+    random = np.random.default_rng(0)
+    scores = 4.0 * random.normal(size=(3300, 100, 1))
+    proba = np.exp(log_softmax(scores[:, :, 0], axis=1)).cumsum(axis=1)
+    y = (proba < random.random((3300, 1))).sum(axis=1).clip(max=99).astype(np.int32)
+    start = BinWeights(np.ones(1), np.zeros(100))
+    found, _ = learn_bin_weights(scores[:300], y[:300], np.ones(300), start)
+    new, own = scores[300:], (np.arange(3000), y[300:])
+    loss = [-log_softmax(at.scores(new), axis=1)[own].mean() for at in (found, start)]
+    assert loss[0] < loss[1] + 0.08
 
 
 @pytest.mark.parametrize("ridge", [True, False])

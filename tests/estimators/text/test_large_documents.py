@@ -35,6 +35,21 @@ def test_a_thousand_classes_need_no_dense_table(model):
     assert 2 * peak < classes * len(fitted.tally_.terms) * 8
 
 
+def test_weights_of_many_classes_are_learned_on_so_many_sums_at_most(monkeypatch):
+    for name in ("MAX_CHOICE_SUMS", "MAX_SUMS"):
+        monkeypatch.setattr(learning, name, 1 << 20)
+    classes, words = 200, 100_000
+    draw = np.random.default_rng(0).integers(0, words, (20 * classes, 30))
+    documents = [" ".join(f"w{word}" for word in row) for row in draw]
+    labels = np.arange(len(documents)) % classes
+    tracemalloc.start()
+    fitted = TextNB(ngram_range=(1, 1), ridge=False).fit(documents, labels)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert fitted.tally_.documents.tolist() == [20.0] * classes
+    assert 2 * peak < classes * len(fitted.tally_.terms) * 8
+
+
 @pytest.mark.parametrize("call", ["fit", "reweight"])
 def test_an_interrupted_fit_leaves_the_model_as_it_was(call, monkeypatch):
     documents, labels = ["good tea", "bad tea", "good milk", "bad milk"] * 3, [1, 0] * 6

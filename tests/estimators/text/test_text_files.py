@@ -23,7 +23,8 @@ TEXTS = [
     "cheap pills",
     "buy cheap pills now",
 ]
-DOCUMENTS, LABELS = TEXTS * 20, ["ham", "ham", "ham", "ham", "spam", "spam"] * 20
+DOCUMENTS = TEXTS * 20 + ["now", "at", "cheap"] * 10  # of which a ridge is learned
+LABELS = ["ham", "ham", "ham", "ham", "spam", "spam"] * 20 + ["ham", "spam", "ham"] * 10
 OPTIONS = [
     {},
     {"ridge": False},
@@ -126,7 +127,7 @@ def test_an_analyzer_that_is_code_is_refused():
 
 
 # ---- files of strangers --------------------------------------------------------------------------
-GOOD = file_of(TextNB().fit([*DOCUMENTS, "cheap noon"], [*LABELS, "ham"]))
+GOOD = file_of(TextNB().fit(DOCUMENTS, LABELS))
 
 
 def with_numbers(name, dtype, change):

@@ -1,12 +1,14 @@
 """One weight for each bin of terms and one intercept for each class, by Newton's method.
 
     S_ik = b_k + Σ_g c_g Z_ikg
-    Σ_i w_i −log softmax(S_i)_{y_i} + ½·0.1 Σ_g (σ_g c_g)² + 0.01 Σ_k b_k²,   c ≥ 0
+    Σ_i w_i −log softmax(S_i)_{y_i} + ½·0.1 Σ_g (σ_g c_g)² + ω Σ_k (b_k − β_k)²,   c ≥ 0
 
-Z are leave-one-out sums, σ_g the root of their mean square. About twenty weights take the place of
-inverse document frequencies and of a temperature. They are not negative: without one document of
-class y, a term that every document has suggests that y is a little rarer, and a negative weight
-would turn this into the label.
+Z are leave-one-out sums, σ_g the root of their mean square. β are the logarithms of the class
+shares, or 0 where scores have them already: with many classes of few documents each, intercepts
+that are free fit the noise of the sample. About twenty weights take the place of
+inverse document frequencies and of a temperature. They are not negative: a term that every document
+has says, without one document of class y, that y is a little rarer, which a negative weight would
+take for the label.
 """
 
 from __future__ import annotations
@@ -24,9 +26,10 @@ __all__ = ["PENALTY", "BinWeights", "learn_bin_weights"]
 Array = NDArray[np.float64]
 
 PENALTY = 0.1
-OFFSET = 0.01
+OFFSET, OFFSET_OF_SHARES = 1.0, 0.1  # ω where β is 0, and where it is the shares
 INITIAL_WEIGHT = 0.3  # of a weight
 MAX_STEPS, MAX_HALVINGS = 40, 30
+BLOCK_SUMS = 1 << 18  # sums that a Hessian is added up of at once: a cache holds them
 
 
 class BinWeights(NamedTuple):
@@ -72,30 +75,45 @@ class BinWeights(NamedTuple):
         return found
 
 
+class _Offset(NamedTuple):
+    """ω and β of the penalty of the intercepts."""
+
+    penalty: float
+    toward: Array
+
+    @classmethod
+    def of(cls, y: NDArray[np.int32], weight: Array, n_classes: int, shares: bool) -> _Offset:
+        if not shares:
+            return cls(OFFSET, np.zeros(n_classes))
+        log_counts = np.log(np.bincount(y, weight, n_classes) + 1.0)
+        return cls(OFFSET_OF_SHARES, log_counts - log_counts.mean())
+
+
 class _Loss:
     """The penalised loss at a point, with what its derivatives need."""
 
     def __init__(
         self,
         sums: Array,
-        single: NDArray[np.float32],
         y: NDArray[np.int32],
         weight: Array,
         ridge: Array,
+        offset: _Offset,
         at: BinWeights,
     ) -> None:
-        self.sums, self.single, self.y, self.weight = sums, single, y, weight
-        self.ridge, self.at = ridge, at
+        self.sums, self.y, self.weight = sums, y, weight
+        self.ridge, self.offset, self.at = ridge, offset, at
+        self.beyond = at.intercept - offset.toward
         self.proba, loss = probabilities_and_loss(at.scores(sums), y)
         self.value = (
             float(weight @ loss)
             + 0.5 * float(self.ridge @ at.weights**2)
-            + OFFSET * float(at.intercept @ at.intercept)
+            + offset.penalty * float(self.beyond @ self.beyond)
         )
 
     def elsewhere(self, at: BinWeights) -> _Loss:
         """The loss at another point."""
-        return _Loss(self.sums, self.single, self.y, self.weight, self.ridge, at)
+        return _Loss(self.sums, self.y, self.weight, self.ridge, self.offset, at)
 
     def searched(self, step: Array, gradient: Array) -> _Loss | None:
         """The loss at a step that lowers it enough, with weights of at least 0; None where no
@@ -117,25 +135,30 @@ class _Loss:
         rest *= self.weight[:, None]
         flat = self.sums.reshape(-1, self.sums.shape[2])
         in_weights = rest.ravel() @ flat + self.ridge * self.at.weights
-        return np.concatenate([in_weights, rest.sum(axis=0) + 2.0 * OFFSET * self.at.intercept])
+        in_intercept = rest.sum(axis=0) + 2.0 * self.offset.penalty * self.beyond
+        return np.concatenate([in_weights, in_intercept])
 
     def hessian(self) -> Array:
         """In float32: it says in which direction to go, the gradient says where to stop. Sums are
         taken from their mean over the classes first, so that nothing large cancels."""
         n, k, g = self.sums.shape
         weighted = self.proba * self.weight[:, None]
+        half = self.proba * np.sqrt(self.weight)[:, None]
         proba, root = self.proba.astype(np.float32), np.sqrt(weighted).astype(np.float32)
-        apart = self.single - np.einsum("ik,ikg->ig", proba, self.single)[:, None, :]
-        apart *= root[:, :, None]
-        flat = apart.reshape(n * k, g)
         found = np.zeros((g + k, g + k))
-        found[:g, :g] = flat.T @ flat
-        for c in range(k):
-            found[:g, g + c] = root[:, c] @ apart[:, c]
+        step = max(1, BLOCK_SUMS // (k * g))
+        for begin in range(0, n, step):
+            rows = slice(begin, begin + step)
+            apart = self.sums[rows].astype(np.float32)
+            apart -= np.einsum("ik,ikg->ig", proba[rows], apart)[:, None, :]
+            apart *= root[rows, :, None]
+            flat = apart.reshape(-1, g)
+            found[:g, :g] += flat.T @ flat
+            found[:g, g:] += np.einsum("ik,ikg->gk", root[rows], apart)
         found[g:, :g] = found[:g, g:].T
-        found[g:, g:] = np.diag(weighted.sum(axis=0)) - weighted.T @ self.proba
+        found[g:, g:] = np.diag(weighted.sum(axis=0)) - half.T @ half
         found[np.arange(g), np.arange(g)] += self.ridge
-        found[np.arange(g, g + k), np.arange(g, g + k)] += 2.0 * OFFSET
+        found[np.arange(g, g + k), np.arange(g, g + k)] += 2.0 * self.offset.penalty
         return found
 
     def newton_step(self, hessian: Array, gradient: Array) -> Array:
@@ -164,6 +187,7 @@ def learn_bin_weights(
     *,
     tolerance: float = 1e-8,
     penalty: float = PENALTY,
+    shares: bool = False,
 ) -> tuple[BinWeights, float]:
     """The weights of the least penalised loss, and that loss over the weight of the documents.
 
@@ -178,11 +202,17 @@ def learn_bin_weights(
         In nats a document: it stops when a step is expected to gain less.
     penalty : float
         Of the squares of the weights.
+    shares : bool
+        Whether β are the logarithms of the class shares, of one document more each; else 0.
     """
     total = float(weight.sum())
-    scale = np.sqrt(np.einsum("i,ikg->g", weight, sums**2) / (total * sums.shape[1])) + 1e-3
+    squares = np.einsum("i,ikg,ikg->g", weight, sums, sums)
+    scale = np.sqrt(squares / (total * sums.shape[1])) + 1e-3
     ridge = penalty * scale**2
-    at = _Loss(sums, sums.astype(np.float32), y, weight, ridge, start)
+    offset = _Offset.of(y, weight, sums.shape[1], shares)
+    if not start.intercept.any():
+        start = BinWeights(start.weights, offset.toward)
+    at = _Loss(sums, y, weight, ridge, offset, start)
     hessian: Array | None = None
     for _ in range(MAX_STEPS):
         gradient = at.gradient()

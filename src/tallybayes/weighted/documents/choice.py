@@ -102,7 +102,9 @@ def choose_reading(
             sums = table.sums(documents, tf, tau, of_class, y, counted, threads=get_num_threads())
             for power in POWERS:
                 shrunk = sums * length_factor(length, mean_length, power)[:, None, None]
-                at, loss = learn_bin_weights(shrunk, y, weight, at, tolerance=TOLERANCE)
+                at, loss = learn_bin_weights(
+                    shrunk, y, weight, at, tolerance=TOLERANCE, shares=True
+                )
                 if loss < best[0]:
                     best = (loss, Reading(tau, share, power, mean_length), at)
         candidates = [(tau, best[1].share) for tau in TAUS[1:]]

@@ -107,7 +107,7 @@ class CrossFit(NamedTuple):
                 if not out.all():
                     rest = ~out
                     weights, _ = learn_bin_weights(
-                        sums[rest], y[rest], self.weight[rest], start, penalty=PENALTY
+                        sums[rest], y[rest], self.weight[rest], start, penalty=PENALTY, shares=True
                     )
                 found[out] = log_softmax(weights.scores(sums[out]), axis=1)
         return found
@@ -136,7 +136,7 @@ def _counted(fit: CrossFit, matrices: Matrices, step: Step, start: BinWeights) -
         if len(at):
             sums[at] = ratios[-1].sums(fit.of_fold(run))
     sums *= fit.factor()
-    weights, _ = learn_bin_weights(sums, fit.y, fit.weight, start, penalty=PENALTY)
+    weights, _ = learn_bin_weights(sums, fit.y, fit.weight, start, penalty=PENALTY, shares=True)
     log_proba = fit.log_proba(sums, weights)
     loss = -log_proba[np.arange(len(fit.y)), fit.y]
     return _Runs(step._replace(loss=loss), ratios, weights, weights.filled(sums, BINS))

@@ -149,7 +149,7 @@ class LearningDocuments(NamedTuple):
         if not kept.any():
             return BinWeights.start(self.sums.shape[2], self.n_classes)
         sums, y, weight = self.sums[kept], self.y[kept], self.weight[kept]
-        return learn_bin_weights(sums, y, weight, start, penalty=self.penalty)[0]
+        return learn_bin_weights(sums, y, weight, start, penalty=self.penalty, shares=True)[0]
 
 
 def weights_only(learning: LearningDocuments, weights: BinWeights) -> DocumentFigures:

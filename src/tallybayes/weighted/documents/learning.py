@@ -36,9 +36,10 @@ Index = NDArray[np.intp]
 MAX_CHOICE_DOCUMENTS, MAX_CHOICE_ENTRIES = 8_000, 1_600_000
 """Documents that the reading is chosen on, and their entries."""
 
-MAX_SUMS = 1 << 27  # numbers in the sums that weights are learned on
+MAX_CHOICE_SUMS, MAX_SUMS = 1 << 24, 1 << 25  # numbers in their sums, and in those of weights
 MAX_MEAN_WEIGHT = 1e3  # mean weight: beyond it penalties are nothing, and Hessians ill-conditioned
 MAX_PATH_DOCUMENTS = 24_000  # documents of the path of penalties
+MAX_PATH_SCORES = 1 << 21  # and their scores
 MAX_COEFFICIENTS = 1 << 26  # of the ridge
 
 
@@ -130,13 +131,18 @@ def _learn(
     ridge: bool,
 ) -> LearnedDocuments:
     n, k = len(y), table.n_classes
-    most = min(MAX_CHOICE_DOCUMENTS, n * MAX_CHOICE_ENTRIES // (len(documents.terms) + 1))
+    of_one = k * table.n_bins  # numbers in the sums of a document
+    most = min(
+        MAX_CHOICE_DOCUMENTS,
+        MAX_CHOICE_SUMS // of_one,
+        n * MAX_CHOICE_ENTRIES // (len(documents.terms) + 1),
+    )
     rows, weight = some_documents(documents, y, k, most, counted)
     own = None if counted is None else counted[rows]
     length = documents.length(documents.tf)
     few, reduced = (table, documents) if counted is not None else table.of_several(documents)
     reading, start = choose_reading(few, reduced.take(rows), y[rows], weight, own, length[rows])
-    rows, weight = some_documents(documents, y, k, MAX_SUMS // (k * table.n_bins), counted)
+    rows, weight = some_documents(documents, y, k, MAX_SUMS // of_one, counted)
     if len(rows) < n:
         documents, reduced = documents.take(rows), reduced.take(rows)
         y, keys, length = y[rows], keys[rows], length[rows]
@@ -149,7 +155,7 @@ def _learn(
         keys,
         weighted=counted is not None,
     )
-    weights, _ = learn_bin_weights(learning.sums, y, weight, start)
+    weights, _ = learn_bin_weights(learning.sums, y, weight, start, shares=True)
     return finished(table, reading, learning, weights, ridge)
 
 
@@ -178,7 +184,7 @@ def finished(
         return LearnedDocuments(reading, weights, None, weights_only(learning, weights))
     total = float(table.documents.sum())
     features = Features.of(table.frequency, total, MAX_COEFFICIENTS // k)
-    rows, _ = some_documents(documents, y, k, MAX_PATH_DOCUMENTS)
+    rows, _ = some_documents(documents, y, k, min(MAX_PATH_DOCUMENTS, MAX_PATH_SCORES // k))
     path = follow_path(learning.take(rows), features, weights, sample=len(rows) < len(y))
     penalty, scale, a, figures = path
     if penalty is None:

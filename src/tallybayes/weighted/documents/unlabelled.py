@@ -105,7 +105,9 @@ class SoftlyCounted(NamedTuple):
             fit = self.fit._replace(part=part)
             sums = self._sums(fit, table.n_bins)
             start = BinWeights.start(table.n_bins, part.n_classes)
-            weights, _ = learn_bin_weights(sums, fit.y, fit.weight, start, penalty=PENALTY)
+            weights, _ = learn_bin_weights(
+                sums, fit.y, fit.weight, start, penalty=PENALTY, shares=True
+            )
             documents = part.labelled.take(fit.rows)
             keys = document_keys(documents, fit.y)
             learning = LearningDocuments(documents, sums, fit.y, fit.weight, keys, PENALTY)
