@@ -12,7 +12,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -81,6 +81,34 @@ def test_tokens_are_those_of_scikit_learn(options, strip, lowercase, threads):
 @given(documents=DOCUMENTS, strip=st.sampled_from([None, "ascii", "unicode"]), lower=st.booleans())
 def test_any_text_is_counted_as_by_scikit_learn(options, documents, strip, lower):
     need_same({**options, "strip_accents": strip, "lowercase": lower}, documents)
+
+
+CHOICES = st.fixed_dictionaries(
+    {"ngram_range": st.sampled_from([(1, 1), (1, 2), (2, 3)])},
+    optional={
+        "min_df": st.sampled_from([1, 2, 0.2, 0.5]),
+        "max_df": st.sampled_from([1, 3, 0.4, 0.9, 1.0]),
+        "max_features": st.integers(1, 9),
+        "stop_words": st.sampled_from([["aa", "é"], ["ss", "σ", "北京", "a"], "english"]),
+        "binary": st.booleans(),
+        "dtype": st.sampled_from([np.int64, np.int32, np.float32, np.uint8]),
+        "vocabulary": st.sampled_from([["a", "b", "é"], {"σ": 1, "aa": 0}, ["i̇", "é b", "😀"]]),
+        "token_pattern": st.just(MARKS),
+        "analyzer": st.sampled_from(["word", "char", "char_wb"]),
+        "strip_accents": st.sampled_from(["ascii", "unicode"]),
+        "lowercase": st.booleans(),
+    },
+)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of stop words and capitals, as there
+@settings(max_examples=300)
+@given(options=CHOICES, documents=DOCUMENTS, copies=st.sampled_from([1, 400]))
+def test_any_options_do_to_any_text_what_they_do_in_scikit_learn(options, documents, copies):
+    for threads in (1, 3):  # which share out thousands of documents, and not a few
+        set_num_threads(threads)
+        need_same(options, documents * copies)
+    set_num_threads(None)
 
 
 @pytest.mark.parametrize(
