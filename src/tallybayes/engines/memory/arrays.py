@@ -28,15 +28,17 @@ Codes = NDArray[np.int32]
 ONE_TASK = (8192, 256)  # rows and columns that one kernel task counts: nothing is added on a fault
 
 
-def _largest(values: NDArray[Any]) -> float:
+def _largest(values: NDArray[Any], *, non_negative: bool = False) -> float:
     """The largest absolute value, without an array of absolute values; 0 of none."""
-    return max(float(values.max(initial=0)), -float(values.min(initial=0)))
+    top = float(values.max(initial=0))
+    return top if non_negative else max(top, -float(values.min(initial=0)))
 
 
-def _overflows(tally: FeatureSums, x: Any, weights: Array | None) -> bool:
+def _overflows(tally: FeatureSums, x: Any, weights: Array | None, *, non_negative: bool) -> bool:
     """Whether a sum has left the range of float64."""
     if tally.sums.size > 1 << 22:  # then the largest possible sum is sooner known
-        top = _largest(x.data if sparse.issparse(x) else x) * x.shape[0]
+        values = x.data if sparse.issparse(x) else x
+        top = _largest(values, non_negative=non_negative) * x.shape[0]
         if weights is not None:
             top *= _largest(weights)
         if np.isfinite(top):
@@ -83,7 +85,7 @@ class ArrayEngine:
         if columns.kind == "sums":
             tally = FeatureSums.zeros(n_classes, columns.n_features)
             fault = self._sums(columns, x, codes, weights, tally, whose)
-            if not fault and _overflows(tally, x, weights):
+            if not fault and _overflows(tally, x, weights, non_negative=columns.non_negative):
                 fault = _kernels.NOT_FINITE
         elif columns.kind == "moments":
             assert columns.origin is not None
