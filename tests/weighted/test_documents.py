@@ -7,7 +7,7 @@ import pytest
 from scipy.special import log_softmax
 
 from reference.documents import dense_counts, documents_of, table_of
-from tallybayes import set_num_threads
+from tallybayes import TextNB, set_num_threads
 from tallybayes.weighted.documents import ridge as ridges
 from tallybayes.weighted.documents.bin_weights import BinWeights, learn_bin_weights
 from tallybayes.weighted.documents.learning import learn_documents
@@ -156,7 +156,7 @@ def test_weights_of_bins_are_where_the_gradient_vanishes():
     P = np.exp(log_softmax(found.scores(sums), axis=1))
     rest = (P - np.eye(3)[y]) * weight[:, None]
     scale = np.sqrt((weight[:, None, None] * sums**2).sum((0, 1)) / (3 * weight.sum())) + 1e-3
-    in_weights = np.einsum("ik,ikg->g", rest, sums) + 0.1 * scale**2 * found.weights
+    in_weights = np.einsum("ik,ikg->g", rest, sums) + scale**2 * found.weights
     held = found.weights == 0.0
     assert held.any()
     assert (in_weights[held] >= 0.0).all()
@@ -168,6 +168,16 @@ def test_weights_of_bins_are_where_the_gradient_vanishes():
     shares = np.log(np.bincount(y, weight) + 1.0)
     beyond = found.intercept - shares + shares.mean()
     assert np.abs(rest.sum(axis=0) + 0.2 * beyond).max() < 1e-2
+
+
+def test_ten_documents_with_labels_of_chance_are_not_learned_by_heart():
+    words, losses = np.array([f"w{i}" for i in range(40)]), []
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        documents = [" ".join(random.choice(words, 12)) for _ in range(210)]
+        model = TextNB(ridge=False).fit(documents[:10], np.arange(10) % 2)
+        losses.append(-model.predict_log_proba(documents[10:]).mean())  # labels are as likely
+    assert np.mean(losses) < 1.1
 
 
 def test_intercepts_of_many_classes_do_not_fit_the_noise():

@@ -1,14 +1,15 @@
 """One weight for each bin of terms and one intercept for each class, by Newton's method.
 
     S_ik = b_k + Σ_g c_g Z_ikg
-    Σ_i w_i −log softmax(S_i)_{y_i} + ½·0.1 Σ_g (σ_g c_g)² + ω Σ_k (b_k − β_k)²,   c ≥ 0
+    Σ_i w_i −log softmax(S_i)_{y_i} + ½ Σ_g (σ_g c_g)² + ω Σ_k (b_k − β_k)²,   c ≥ 0
 
 Z are leave-one-out sums, σ_g the root of their mean square. β are the logarithms of the class
 shares, or 0 where scores have them already: with many classes of few documents each, intercepts
-that are free fit the noise of the sample. About twenty weights take the place of
-inverse document frequencies and of a temperature. They are not negative: a term that every document
-has says, without one document of class y, that y is a little rarer, which a negative weight would
-take for the label.
+that are free fit the noise of the sample, as free weights do with a few documents in all.
+
+About twenty weights take the place of inverse document frequencies and of a temperature. They are
+not negative: a term that every document has says, without one document of class y, that y is a
+little rarer, which a negative weight would take for the label.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ __all__ = ["PENALTY", "BinWeights", "learn_bin_weights"]
 
 Array = NDArray[np.float64]
 
-PENALTY = 0.1
+PENALTY = 1.0
 OFFSET, OFFSET_OF_SHARES = 1.0, 0.1  # ω where β is 0, and where it is the shares
 INITIAL_WEIGHT = 0.3  # of a weight
 MAX_STEPS, MAX_HALVINGS = 40, 30
