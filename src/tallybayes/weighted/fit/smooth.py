@@ -53,7 +53,7 @@ LARGER, SHARE_GAIN = 0.6, 4.0  # the share where the rows left out gain so many 
 SHARE_ERRORS = 2.0  # and so many standard errors
 RIDGES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
 WEAK, MIN_GAIN = 0.3, 4.0  # each ridge below it has to gain so many nats: few rows overfit
-HOPELESS = 1.05  # times the least loss of rows left out: a lower ridge is not tried
+HOPELESS = 1.01  # times the least loss of rows left out: a lower ridge is not tried
 MAX_PAIRS = 150
 PAIRS_GAIN = 2.0  # nats that functions of pairs have to be better by
 MAX_LOSS = 4.0  # nats, and standard errors of the difference, that rows left out may lose by them:
@@ -345,13 +345,17 @@ def _best_ridge(
     parts = [*(fit.part for fit in found.fits), whole.part]
     paths = in_threads(lambda part: SmoothPath(terms, part, log_p), parts)
     price, least = PAIRS_GAIN if terms.pairs else 0.0, np.inf
+    latest = True
     for ridge in RIDGES:
+        if ridge < WEAK and not latest:
+            break
         scores = in_threads(partial(SmoothPath.follow, ridge=ridge), paths)
         mixed = [_mixed(*both) for both in zip(own, scores[: len(own)], strict=True)]
         log_proba = judge.normalised(mixed)
         verdict = judge.verdict(log_proba)
         needed = price + (MIN_GAIN if ridge < WEAK else 0.0)
-        if best is None or verdict.loss + needed < best.loss:
+        latest = best is None or verdict.loss + needed < best.loss
+        if latest:
             coefficients = [path.coefficients for path in paths]
             best = Smooth(terms, paths, coefficients, log_proba, verdict, verdict.loss + price)
         least = min(least, verdict.loss)
