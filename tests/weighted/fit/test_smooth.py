@@ -15,8 +15,8 @@ from tests.reference.weighted import cells_of
 from tallybayes import WeightedNaiveBayes, get_num_threads, leave_one_out, load, set_num_threads
 from tallybayes.errors import StaleWarning, UninformativeWarning
 from tallybayes.weighted.fit import averaging, cell_offsets, learning, smooth
+from tallybayes.weighted.fit.additive import SmoothRows, SmoothTerms
 from tallybayes.weighted.fit.cell_offsets import CorrectedRows, solved
-from tallybayes.weighted.fit.smooth import SmoothRows, SmoothTerms
 
 TRAIN, D = 1500, 9
 
