@@ -46,7 +46,7 @@ def test_prose_is_found_and_its_words_are_explained(run):
     assert "its strings are prose" in out
     informative = out[out.index("Most informative") :].split()
     assert 0.0 < float(informative[informative.index("body") + 1]) < math.log(2.0)
-    assert "most telling term alone" in " ".join(informative)
+    assert "most informative term alone" in " ".join(informative)
     out = run("explain", "p.tally", "p.csv", "--row", 1).out
     assert "Words of 'body'" in out
     assert "(the rest)" in out

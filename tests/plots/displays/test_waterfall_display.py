@@ -13,6 +13,8 @@ from plots.cases import X, Y, table, table_model, wine
 from plots.hostile import HOSTILE, texts_fit
 from tallybayes import CategoricalNB, LazyNaiveBayes, NaiveBayes, WeightedNaiveBayes
 from tallybayes.plots import WaterfallDisplay
+from tallybayes.plots.drawing import fonts
+from tallybayes.plots.drawing.fonts import drawable
 from tallybayes.text import TextNB
 
 draw = WaterfallDisplay.from_estimator
@@ -218,6 +220,15 @@ def test_what_is_refused():
 
 
 # ---- documents -----------------------------------------------------------------------------------
+def test_words_that_no_font_has_are_drawn_as_escapes(monkeypatch):
+    monkeypatch.setattr(fonts, "_other_families", dict)
+    documents = ["cheap 中", "lunch $5"] * 6
+    model = TextNB(ridge=False, ngram_range=(1, 1)).fit(documents, ["spam", "ham"] * 6)
+    display = WaterfallDisplay.from_estimator(model, "lunch 中 $5", label="ham", against="spam")
+    assert [text.get_text() for text in display.words_] == ["lunch", "\\u4e2d", "$", "5"]
+    assert texts_fit(display.figure_)
+
+
 def test_the_words_of_a_document_are_shaded_by_what_they_add():
     documents = ["cheap pills now", "lunch at noon?", "buy cheap pills", "see you at noon"] * 6
     model = TextNB(ridge=False, ngram_range=(1, 1)).fit(documents, ["spam", "ham"] * 12)
@@ -227,7 +238,8 @@ def test_the_words_of_a_document_are_shaded_by_what_they_add():
     ham, spam = said.contributions.T
     nats = dict(zip(said.terms, ham - spam, strict=True))
     words = {text.get_text(): text for text in display.words_}
-    assert [*words] == ["Cheap", "$x_1$", "lunch", "at", "noon", "中", "文", "z" * 40 + "…"]
+    chinese, _ = drawable(["中", "文"])  # their escapes where no font has them
+    assert [*words] == ["Cheap", "$x_1$", "lunch", "at", "noon", *chinese, "z" * 40 + "…"]
     most = max(abs(v) for v in nats.values())
     colours = {True: None, False: None}
     for bar, step in zip(display.bars_[1:], display.steps_, strict=False):

@@ -65,16 +65,20 @@ def _other_families() -> dict[str, str]:
     return {name: upright[name] for name in [*first, *rest]}
 
 
-def drawable(values: Iterable[Any]) -> tuple[list[str], list[str]]:
+def drawable(values: Iterable[Any], *, parse_math: bool = True) -> tuple[list[str], list[str]]:
     """Strings that can be drawn, and the font families that draw them.
 
     Parameters
     ----------
     values : iterable
         What is to be written: the ``str`` of each.
+    parse_math : bool
+        Whether they are drawn where a dollar sign begins a formula, so that theirs are escaped.
     """
     families = list(library("matplotlib").rcParams["font.family"])
-    said = [str(value).replace("$", r"\$") for value in values]  # a name is not a formula
+    said = [str(value) for value in values]
+    if parse_math:  # a name is not a formula
+        said = [one.replace("$", r"\$") for one in said]
     lacking = {c for c in "".join(said) if c.isprintable() and ord(c) > 126}
     for family in families if lacking else []:
         lacking = _lacking(lacking, _path(family))

@@ -47,12 +47,12 @@ def draw_passage(
     """
     words = _words(passage[:MAX_CHARACTERS], spans)
     most = max((abs(value) for _, value in words), default=0.0)
-    _, families = drawable([passage[:MAX_CHARACTERS]])
+    drawn, families = drawable((word for word, _ in words), parse_math=False)
     figure, box = ax.figure, ax.get_window_extent()
     inch, renderer = figure.dpi, figure.canvas.get_renderer()
     translation = library("matplotlib.transforms").ScaledTranslation
     x, line, found = 0.0, 0, []
-    for word, value in words:
+    for word, (_, value) in zip(drawn, words, strict=True):
         if word == "\n":
             x, line = 0.0, line + (x > 0.0)
             continue
