@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from plots.cases import X, Y, table, table_model, wine
 from plots.hostile import HOSTILE, texts_fit
@@ -19,6 +20,7 @@ from tallybayes.plots import (
     TopTermsDisplay,
     WeightsDisplay,
 )
+from tallybayes.plots.drawing.style import drawable_ticks
 from tallybayes.text import TextNB
 
 
@@ -144,6 +146,17 @@ def test_a_pair():
     turned = TermDisplay.from_estimator(model, pair[::-1])
     np.testing.assert_array_equal(np.asarray(turned.image_.get_array()), image.T)
     assert (y_names(turned.ax_), x_names(turned.ax_)) == (second, first)
+
+
+def test_names_of_many_cells_do_not_overlap():
+    ax = Figure().subplots()
+    drawable_ticks(ax, "x", [f"c{i}" for i in range(60)], 24)
+    assert [label.get_text() for label in ax.get_xticklabels()] == [
+        f"c{i}" for i in range(0, 60, 3)
+    ]
+    assert ax.get_xticks().tolist() == list(range(0, 60, 3))
+    drawable_ticks(ax, "y", [f"c{i}" for i in range(24)], 24)
+    assert len(ax.get_yticks()) == 24
 
 
 # ---- missing values ------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ MAX_NUMBER_BARS = 16  # cells of numbers that have bars; more are drawn as steps
 MAX_LINES = 6  # cells of no numbers beside steps
 MAX_WRITTEN_CELLS = 150  # cells of a pair that have their number in them
 CELL_SIZE = 0.55  # inches
+MAX_ACROSS, MAX_DOWN = 24, 40  # cells of a pair that make the figure larger and have a name each
 
 
 class TermDisplay:
@@ -157,14 +158,14 @@ class TermDisplay:
             ax = need_axes(
                 None,
                 (
-                    3.4 + CELL_SIZE * min(across, 24),
-                    max(3.6, 1.9 + 0.6 * CELL_SIZE * min(down, 40)),
+                    3.4 + CELL_SIZE * min(across, MAX_ACROSS),
+                    max(3.6, 1.9 + 0.6 * CELL_SIZE * min(down, MAX_DOWN)),
                 ),
             )
         reach = float(np.abs(self.nats).max()) or 1.0
         self.image_ = ax.imshow(self.nats, cmap="RdBu", vmin=-reach, vmax=reach, aspect="auto")
-        drawable_ticks(ax, "y", [plain(cell) for cell in self.cells[0]])
-        drawable_ticks(ax, "x", [plain(cell) for cell in self.cells[1]])
+        drawable_ticks(ax, "y", [plain(cell) for cell in self.cells[0]], MAX_DOWN)
+        drawable_ticks(ax, "x", [plain(cell) for cell in self.cells[1]], MAX_ACROSS)
         ax.tick_params(axis="x", labelrotation=90 if max(map(len, self.cells[1])) > 4 else 0)
         name_axis(ax, "y", plain(self.columns[0]))
         name_axis(ax, "x", plain(self.columns[1]))

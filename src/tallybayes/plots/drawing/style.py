@@ -169,11 +169,12 @@ def name_ticks(ax: Any, along: str, names: Sequence[Any]) -> None:
     ax.set_xticks(range(0, len(said), every), said[::every], fontfamily=families, **turned)
 
 
-def drawable_ticks(ax: Any, along: str, names: Sequence[str]) -> None:
-    """Ticks at 0, 1, … with whole names."""
-    said, families = drawable(names)
+def drawable_ticks(ax: Any, along: str, names: Sequence[str], max_names: int | None = None) -> None:
+    """Ticks at 0, 1, … with whole names; of more than `max_names`, every second, third, …"""
+    step = 1 if max_names is None else max(1, -(-len(names) // max_names))
+    said, families = drawable(names[::step])
     put = ax.set_xticks if along == "x" else ax.set_yticks
-    put(range(len(said)), said, fontfamily=families)
+    put(range(0, len(names), step), said, fontfamily=families)
 
 
 def put_title(ax: Any, title: Any) -> None:
