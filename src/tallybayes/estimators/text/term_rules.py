@@ -74,7 +74,7 @@ def need_ngrams(ngram_range: Any) -> None:
     ValueError
         For one number or three, or for n-grams that cannot be.
     TypeError
-        For what is no whole number.
+        For a number that is not whole.
     """
     if len(ngram_range) != 2:
         raise ValueError(

@@ -38,13 +38,13 @@ LARGER, SHARE_GAIN = 0.6, 4.0  # the share where the rows left out gain so many 
 SHARE_ERRORS = 2.0  # and so many standard errors
 RIDGES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
 WEAK, MIN_GAIN = 0.3, 4.0  # each ridge below it has to gain so many nats: few rows overfit
-HOPELESS = 1.01  # times the least loss of rows left out: a lower ridge is not tried
+STOP_RATIO = 1.01  # times the least loss of rows left out: a lower ridge is not tried
 MAX_PAIRS = 150
 PAIRS_GAIN = 2.0  # nats that functions of pairs have to be better by
 MAX_LOSS = 4.0  # nats, and standard errors of the difference, that rows left out may lose by them:
 STANDARD_ERRORS = 1.0  # a mean of two models is trusted unless they lose clearly more
-BY_CHOICE = 2.0  # nats that the best of several ridges, with pairs or without, gains by chance
-TO_GAIN = 1.0  # nats left of all: with fewer, nothing is tried
+CHANCE_GAIN = 2.0  # nats that the best of several ridges, with pairs or without, gains by chance
+MIN_LOSS = 1.0  # nats that the rows left out lose: with fewer, nothing is tried
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ class Smooth:
 
     def trust(self, judge: Judge) -> float:
         """The shrinkage factor toward the class shares."""
-        return judge.trust(self.verdict, BY_CHOICE)
+        return judge.trust(self.verdict, CHANCE_GAIN)
 
     def mixed(self, fit: int, scores: Array, index: Index) -> Array:
         """Scores of some rows by the mean of a fit, which gives them these scores, and its
@@ -155,7 +155,7 @@ def smooth_functions(
     pairs : bool
         Whether pairs may have functions.
     """
-    if found.verdict.loss <= TO_GAIN or found.cycles:
+    if found.verdict.loss <= MIN_LOSS or found.cycles:
         return None
     n = len(columns) - len(without)
     few = n * (n - 1) // 2 <= MAX_PAIRS
@@ -202,6 +202,6 @@ def _best_ridge(
             coefficients = [path.coefficients for path in paths]
             best = Smooth(terms, paths, coefficients, log_proba, verdict, verdict.loss + price)
         least = min(least, verdict.loss)
-        if verdict.loss > HOPELESS * least:
+        if verdict.loss > STOP_RATIO * least:
             break
     return best
