@@ -651,6 +651,22 @@ def weighted_loss(
 def correction_gradient(
     cells: _I4, S: _F8, y: _I4, weight: _F8, Q: _F8, gradient: _F8, threads: int
 ) -> float: ...
+def ridge_descent(
+    cells: _I4,
+    S: _F8,
+    y: _I4,
+    weight: _F8,
+    start: _I8,
+    function: _I8,
+    value: _F8,
+    curvature: _F8,
+    ridge: float,
+    Q: _F8,
+    steps: int,
+    nearly: float,
+    of_loss: float,
+    threads: int,
+) -> None: ...
 def equal_shares(weight: _F8, total: float, most: int, label: _I8) -> None: ...
 def corrections_added(cells: _I4, Q: _F8, into: _F8, threads: int) -> None: ...
 def boost_cells(

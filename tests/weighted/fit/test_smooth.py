@@ -15,8 +15,9 @@ from tests.reference.weighted import cells_of
 from tallybayes import WeightedNaiveBayes, get_num_threads, leave_one_out, load, set_num_threads
 from tallybayes.errors import StaleWarning, UninformativeWarning
 from tallybayes.weighted.fit import averaging, cell_offsets, learning, smooth
-from tallybayes.weighted.fit.additive import SmoothRows, SmoothTerms
+from tallybayes.weighted.fit.additive import SmoothDesign, SmoothTerms
 from tallybayes.weighted.fit.cell_offsets import CorrectedRows, solved
+from tallybayes.weighted.terms.splines import stacked
 
 TRAIN, D = 1500, 9
 
@@ -139,20 +140,22 @@ def test_coefficients_are_those_of_a_general_minimiser(monkeypatch):
     frame = table.data[["alcohol", "hue"]].copy()
     frame["many"] = np.where(frame.alcohol > 13.0, "y", "n")
     columns, rows, _ = cells_of(frame, np.asarray(table.target))
-    terms = SmoothTerms(columns, rows, pairs=True)
-    terms.prepare()
+    terms = SmoothTerms(columns, rows.n_classes, pairs=True)
     assert len(terms.pairs) == 3
+    smooth = SmoothDesign(terms, rows)
     start = np.tile(np.log(np.bincount(rows.y) / rows.n), (rows.n, 1))
-    own = SmoothRows(terms, CorrectedRows(terms.codes, start, rows.y, rows.weight, terms.cells.n))
-    found = solved(own, own.curvature(), 1.0, np.zeros(own.shape), steps=500)
+    own = CorrectedRows(smooth.codes, start, rows.y, rows.weight, smooth.n_cells)
+    curvature = smooth.curvature(own.curvature())
+    nothing = np.zeros(curvature.shape)
+    found = solved(own, curvature, 1.0, nothing, steps=500, functions=smooth.functions)
 
+    cells = terms.cells.numbered(terms.code, rows.cells, np.arange(rows.n))
     design = np.zeros((rows.n, terms.cells.n))
-    for row, cells in zip(design, terms.codes, strict=True):
-        row[cells] = 1.0
-    design = design @ terms.values.toarray()
+    np.put_along_axis(design, cells, 1.0, axis=1)
+    design = design @ stacked(terms.functions).toarray()
 
     def objective(q):
-        q = q.reshape(own.shape)
+        q = q.reshape(nothing.shape)
         scores = start + design @ q
         p = softmax(scores, axis=1)
         p[np.arange(rows.n), rows.y] -= 1.0
@@ -162,9 +165,10 @@ def test_coefficients_are_those_of_a_general_minimiser(monkeypatch):
     best = minimize(objective, np.zeros(found.size), jac=True, method="L-BFGS-B", tol=1e-12)
     least, gradient = objective(found.ravel())
     assert least == pytest.approx(best.fun, abs=1e-3)
-    loss, own_gradient = own.loss(found)
+    loss, of_cells = own.loss(smooth.values @ found)
     assert loss + (found**2).sum() == pytest.approx(least, rel=1e-5)
-    np.testing.assert_allclose((own_gradient + 2.0 * found).ravel(), gradient, atol=1e-3)
+    own_gradient = smooth.values.T @ of_cells + 2.0 * found
+    np.testing.assert_allclose(own_gradient.ravel(), gradient, atol=1e-3)
 
 
 # ---- what stays exact ----------------------------------------------------------------------------

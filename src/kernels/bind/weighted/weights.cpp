@@ -7,6 +7,7 @@
 #include "weighted/equal_shares.hpp"
 #include "weighted/loss.hpp"
 #include "weighted/neighbours.hpp"
+#include "weighted/ridge_descent.hpp"
 
 using namespace nb::literals;
 
@@ -61,6 +62,32 @@ double correction(InArray<i32, 2> cells, InArray<double, 2> S, InArray<i32, 1> y
          "shapes differ");
     nb::gil_scoped_release release;
     return correction_gradient(chosen_loops(), rows, Q.data(), gradient.data(), Q.shape(0), threads);
+}
+
+// Under offsets Q of cells, or, if there are functions of cells (start is not empty), under their
+// coefficients Q.
+void descent(InArray<i32, 2> cells, InArray<double, 2> S, InArray<i32, 1> y,
+             InArray<double, 1> weight, InArray<i64, 1> start, InArray<i64, 1> function,
+             InArray<double, 1> value, InArray<double, 2> curvature, double ridge,
+             OutArray<double, 2> Q, i64 steps, double nearly, double of_loss, int threads) {
+    const CorrectedRows rows = corrected(cells, S, y.data(), weight);
+    const i64 n = Q.shape(0), n_cells = static_cast<i64>(start.shape(0)) - 1;
+    need(y.shape(0) == S.shape(0) && Q.shape(1) == S.shape(1) &&
+             curvature.shape(0) == Q.shape(0) && curvature.shape(1) == Q.shape(1),
+         "shapes differ");
+    need(n_cells < 0 || (start.data()[n_cells] == static_cast<i64>(function.shape(0)) &&
+                         value.shape(0) == function.shape(0)),
+         "values differ");
+    const RidgeStop stop{steps, nearly, of_loss};
+    const i64 size = n * rows.classes;
+    nb::gil_scoped_release release;
+    const Loops& loops = chosen_loops();
+    if (n_cells < 0)
+        return descend_ridge(loss_of_offsets(loops, rows, n, threads), curvature.data(), ridge,
+                             stop, size, Q.data());
+    const CellFunctions functions{start.data(), function.data(), value.data(), n_cells};
+    descend_ridge(loss_of_functions(loops, rows, functions, n, threads), curvature.data(), ridge,
+                  stop, size, Q.data());
 }
 
 void curvature(InArray<i32, 2> cells, InArray<double, 2> S, InArray<double, 1> weight,
@@ -126,6 +153,9 @@ void bind_weights(nb::module_& m) {
           "in_b"_a, "threads"_a);
     m.def("correction_gradient", &correction, "cells"_a, "S"_a, "y"_a, "weight"_a, "Q"_a,
           "gradient"_a, "threads"_a);
+    m.def("ridge_descent", &descent, "cells"_a, "S"_a, "y"_a, "weight"_a, "start"_a, "function"_a,
+          "value"_a, "curvature"_a, "ridge"_a, "Q"_a, "steps"_a, "nearly"_a, "of_loss"_a,
+          "threads"_a);
     m.def("equal_shares", &shares, "weight"_a, "total"_a, "most"_a, "label"_a);
     m.def("corrections_added", &added, "cells"_a, "Q"_a, "into"_a, "threads"_a);
     m.def("boost_cells", &boosted, "cells"_a, "start"_a, "S"_a, "y"_a, "weight"_a, "Q"_a,

@@ -8,11 +8,11 @@ from collections.abc import Collection
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from tallybayes.weighted.cells.columns import ColumnCells
 from tallybayes.weighted.fit.cell_offsets import (
     OF_LOSS,
+    CellFunctions,
     CorrectedCells,
     CorrectedRows,
     added,
@@ -23,13 +23,12 @@ from tallybayes.weighted.rows import LearningRows
 from tallybayes.weighted.terms.pair_terms import PairCells, SmoothPair
 from tallybayes.weighted.terms.smooth_tables import SmoothTables
 from tallybayes.weighted.terms.splines import (
-    Functions,
     column_functions,
     pair_functions,
     stacked,
 )
 
-__all__ = ["SmoothPath", "SmoothRows", "SmoothTerms"]
+__all__ = ["SmoothDesign", "SmoothPath", "SmoothTerms"]
 
 Array = NDArray[np.float64]
 Cells = NDArray[np.int32]
@@ -43,8 +42,7 @@ class SmoothTerms:
     ----------
     columns : list of ColumnCells
         With the counts of all rows.
-    rows : LearningRows
-        All rows.
+    n_classes : int
     without : collection of int
         Columns that have no functions.
     rare : collection of int
@@ -56,7 +54,7 @@ class SmoothTerms:
     def __init__(
         self,
         columns: list[ColumnCells],
-        rows: LearningRows,
+        n_classes: int,
         without: Collection[int] = (),
         rare: Collection[int] = (),
         *,
@@ -71,28 +69,24 @@ class SmoothTerms:
             found = pair_functions(columns, self.used)
             self.pairs = [pair for pair, _ in found]
             functions += [of_pair for _, of_pair in found]
-        self.cells = _cells(functions, rows.n_classes)
-        self.rows, self.functions = rows, functions
+        self.functions = functions
+        maps = [(t, np.arange(f.n_cells, dtype=np.int32)) for t, f in enumerate(functions)]
+        self.cells = CorrectedCells(maps, n_classes)
 
     @property
     def feasible(self) -> bool:
         """Whether there is a function, and not too many cells."""
         return self.cells.feasible
 
-    def prepare(self) -> None:
-        """Finds the cells of all rows, for all parts together."""
-        self.values = stacked(self.functions)
-        self.transposed = sparse.csr_array(self.values.T)
-        self.codes = self.cells.numbered(self._code, self.rows.cells, np.arange(self.rows.n))
-
-    def _code(self, t: int, cells: Cells) -> Cells:
+    def code(self, t: int, cells: Cells) -> Cells:
+        """The cell of rows in a term."""
         n = len(self.used)
         return cells[self.used[t]] if t < n else self.pairs[t - n].codes(cells)
 
     def tables(self, coefficients: Array) -> Array:
         """What functions with these coefficients (n_functions, n_classes) add to each cell,
         float64 (n_cells, n_classes)."""
-        found: Array = self.values @ coefficients
+        found: Array = stacked(self.functions) @ coefficients
         return found
 
     def smooth_tables(self, tables: Array, offset: Array, share: float) -> SmoothTables:
@@ -109,37 +103,47 @@ class SmoothTerms:
         return SmoothTables(share, offset, columns, pairs)
 
 
-def _cells(functions: list[Functions], n_classes: int) -> CorrectedCells:
-    """The cells of terms, numbered one term after the other."""
-    maps = [(t, np.arange(f.n_cells, dtype=np.int32)) for t, f in enumerate(functions)]
-    return CorrectedCells(maps, n_classes)
-
-
-class SmoothRows:
-    """Rows under coefficients of functions, in place of offsets of cells.
+class SmoothDesign:
+    """The functions in the cells that rows are in, for all parts together. Most cells of the pairs
+    of few rows have none.
 
     Parameters
     ----------
     terms : SmoothTerms
-    rows : CorrectedRows
-        With the cells of all terms.
+    rows : LearningRows
+        All rows.
     """
 
-    def __init__(self, terms: SmoothTerms, rows: CorrectedRows) -> None:
-        self.terms, self.rows = terms, rows
-        self.shape = terms.values.shape[1], rows.shape[1]
+    def __init__(self, terms: SmoothTerms, rows: LearningRows) -> None:
+        cells = terms.cells
+        self.terms = terms
+        codes = cells.numbered(terms.code, rows.cells, np.arange(rows.n))
+        is_held = np.zeros(cells.n + 1, dtype=bool)
+        is_held[codes] = True
+        is_held[-1] = False  # −1, of a row without a cell
+        self.n_cells = int(is_held.sum())
+        number = np.where(is_held, np.cumsum(is_held) - 1, -1).astype(np.int32)
+        self.codes: Cells = number[codes]
+        """The cell of each row in each term, among those that hold rows; −1 for none."""
+        self.values = stacked(terms.functions)[np.flatnonzero(is_held)]
+        start, function = (a.astype(np.int64) for a in (self.values.indptr, self.values.indices))
+        self.functions = CellFunctions(start, function, self.values.data)
 
-    def loss(self, q: Array) -> tuple[float, Array]:
-        """Log-loss under coefficients q (n_functions, n_classes), and its gradient."""
-        loss, gradient = self.rows.loss(self.terms.tables(q))
-        gradient[:, self.terms.rare] = 0.0
-        return loss, self.terms.transposed @ gradient
+    def scores(self, coefficients: Array, index: Index) -> Array:
+        """What functions with these coefficients (n_functions, n_classes) add to the scores of some
+        rows, float64 (n_some, n_classes)."""
+        return added(self.values @ coefficients, self.codes[index])
 
-    def curvature(self) -> Array:
-        """About the diagonal of the Hessian in q, at q = 0: without what functions of one term
-        share."""
-        functions = self.terms.transposed
-        found: Array = functions.multiply(functions) @ self.rows.curvature()
+    def curvature(self, of_cells: Array) -> Array:
+        """About the diagonal of the Hessian in the coefficients, by that in the cells: without what
+        functions of one term share. It is infinite for rare classes, which have no functions.
+
+        Parameters
+        ----------
+        of_cells : float64 array (n_cells, n_classes)
+        """
+        found: Array = self.values.multiply(self.values).T @ of_cells
+        found[:, self.terms.rare] = np.inf
         return found
 
 
@@ -148,31 +152,35 @@ class SmoothPath:
 
     Parameters
     ----------
-    terms : SmoothTerms
+    design : SmoothDesign
     part : Part
     log_p : float64 array (n_classes,)
         Log shares of the classes.
     """
 
-    def __init__(self, terms: SmoothTerms, part: Part, log_p: Array) -> None:
-        self.terms, self.log_p = terms, log_p
+    def __init__(self, design: SmoothDesign, part: Part, log_p: Array) -> None:
+        self.design, self.log_p = design, log_p
         self.tested = part.tested
-        rows = part.rounds.rows
+        rows, terms = part.rounds.rows, design.terms
         index, stands = terms.cells.learning_rows(rows)
-        cells, scores = terms.codes[index], np.tile(log_p, (len(index), 1))
+        cells, scores = design.codes[index], np.tile(log_p, (len(index), 1))
         stands = np.where(np.isin(rows.y[index], terms.rare), 0.0, stands)
-        own = CorrectedRows(cells, scores, rows.y[index], stands, terms.cells.n)
-        self._rows = SmoothRows(terms, own)
-        self._curvature = self._rows.curvature()
-        self.coefficients = np.zeros(self._rows.shape)
+        self._rows = CorrectedRows(cells, scores, rows.y[index], stands, design.n_cells)
+        self._curvature = design.curvature(self._rows.curvature())
+        self.coefficients = np.zeros(self._curvature.shape)
 
     def follow(self, ridge: float) -> Array:
         """The next ridge: scores of the rows left out, (n_left_out, n_classes)."""
         self.coefficients = solved(
-            self._rows, self._curvature, ridge, self.coefficients, of_loss=OF_LOSS
+            self._rows,
+            self._curvature,
+            ridge,
+            self.coefficients,
+            of_loss=OF_LOSS,
+            functions=self.design.functions,
         )
         return self.scores(self.coefficients, self.tested)
 
     def scores(self, coefficients: Array, index: Index) -> Array:
         """S of some rows, float64 (n_some, n_classes)."""
-        return self.log_p + added(self.terms.tables(coefficients), self.terms.codes[index])
+        return self.log_p + self.design.scores(coefficients, index)

@@ -5,15 +5,14 @@ corrected, how they are numbered, on how many rows, and their offsets under one 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import daxpy
 
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
-from tallybayes.weighted.optim.descent import HALVINGS, descend
+from tallybayes.weighted.optim.descent import HALVINGS
 from tallybayes.weighted.rows import LearningRows, sampled
 
 __all__ = [
@@ -21,6 +20,7 @@ __all__ = [
     "FOLDS",
     "OF_LOSS",
     "SALT",
+    "CellFunctions",
     "CorrectedCells",
     "CorrectedRows",
     "Correction",
@@ -91,43 +91,66 @@ class CorrectedRows:
         return diagonal
 
 
-class PenalisedRows(Protocol):
-    """Rows whose loss under a ridge is minimised; the coefficients have `shape`, (n, n_classes)."""
+class CellFunctions(NamedTuple):
+    """Functions of cells, by their values other than 0, cell by cell.
 
-    shape: tuple[int, int]
+    Parameters
+    ----------
+    start : int64 array (n_cells + 1,)
+        The first value of each cell, and the number of all.
+    function : int64 array (n_values,)
+    value : float64 array (n_values,)
+    """
 
-    def loss(self, q: Array) -> tuple[float, Array]:
-        """Log-loss under coefficients q, and its gradient."""
+    start: NDArray[np.int64]
+    function: NDArray[np.int64]
+    value: Array
+
+
+NO_FUNCTIONS = CellFunctions(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
 
 
 def solved(
-    rows: PenalisedRows,
+    rows: CorrectedRows,
     curvature: Array,
     ridge: float,
     start: Array,
     steps: int = STEPS,
     of_loss: float = 0.0,
+    functions: CellFunctions = NO_FUNCTIONS,
 ) -> Array:
     """q of the least ridge-penalised loss, from where it starts, by at most so many steps, until
-    the next gains less than a share of the loss (or 0.1 nats)."""
-    inverse = 1.0 / (curvature + 2.0 * ridge).ravel()
+    the next gains less than a share of the loss (or 0.1 nats).
 
-    def objective(q: Array) -> tuple[float, Array]:
-        loss, gradient = rows.loss(q.reshape(rows.shape))
-        return loss + ridge * float(q @ q), daxpy(q, gradient.ravel(), a=2.0 * ridge)
-
-    at = start.ravel()
-    known = objective(at)
-    found = descend(
-        objective,
-        at,
-        lambda _: lambda gradient: inverse * gradient,
-        refresh=STEPS,
-        steps=steps,
-        worth=max(NEARLY, of_loss * (known[0] - ridge * float(at @ at))),
-        known=known,
+    Parameters
+    ----------
+    rows : CorrectedRows
+    curvature : float64 array, like q
+        About the diagonal of the Hessian without the ridge; what it is infinite for stays as it is.
+    ridge : float
+    start : float64 array, like q
+    steps : int
+    of_loss : float
+    functions : CellFunctions, optional
+        If given, q are their coefficients (n_functions, n_classes), else the offsets of the cells
+        (n_cells, n_classes).
+    """
+    q = np.array(start, dtype=np.float64, order="C")
+    _kernels.ridge_descent(
+        rows.cells,
+        rows.scores,
+        rows.y,
+        rows.weight,
+        *functions,
+        curvature,
+        ridge,
+        q,
+        steps,
+        NEARLY,
+        of_loss,
+        get_num_threads(),
     )
-    return found.reshape(rows.shape)
+    return q
 
 
 class Correction(NamedTuple):

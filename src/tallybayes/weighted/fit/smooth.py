@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from tallybayes.engines.threads import in_threads
 from tallybayes.weighted.cells.columns import ColumnCells
-from tallybayes.weighted.fit.additive import SmoothPath, SmoothTerms
+from tallybayes.weighted.fit.additive import SmoothDesign, SmoothPath, SmoothTerms
 from tallybayes.weighted.fit.parts import PartFit
 from tallybayes.weighted.fit.ways import Judge, Verdict, Way
 from tallybayes.weighted.rows import LearningRows
@@ -162,10 +162,10 @@ def smooth_functions(
     own = [fit.scores_of(fit.part.tested) for fit in found.fits]
     best: Smooth | None = None
     for of_pairs in [False, True] if pairs and few else [False]:
-        terms = SmoothTerms(columns, rows, without, rare, pairs=of_pairs)
+        terms = SmoothTerms(columns, rows.n_classes, without, rare, pairs=of_pairs)
         if terms.feasible and bool(terms.pairs) is of_pairs:
-            terms.prepare()
-            best = _best_ridge(terms, found, whole, own, np.log(p), best)
+            design = SmoothDesign(terms, rows)
+            best = _best_ridge(design, found, whole, own, np.log(p), best)
     if best is None:
         return None
     judge = found.judge
@@ -176,7 +176,7 @@ def smooth_functions(
 
 
 def _best_ridge(
-    terms: SmoothTerms,
+    design: SmoothDesign,
     found: Way,
     whole: PartFit,
     own: list[Array],
@@ -186,8 +186,8 @@ def _best_ridge(
     """The functions under the best ridge, or those that are better."""
     judge: Judge = found.judge
     parts = [*(fit.part for fit in found.fits), whole.part]
-    paths = in_threads(lambda part: SmoothPath(terms, part, log_p), parts)
-    price, least = PAIRS_GAIN if terms.pairs else 0.0, np.inf
+    paths = in_threads(lambda part: SmoothPath(design, part, log_p), parts)
+    price, least = PAIRS_GAIN if design.terms.pairs else 0.0, np.inf
     latest = True
     for ridge in RIDGES:
         if ridge < WEAK and not latest:
@@ -200,7 +200,9 @@ def _best_ridge(
         latest = best is None or verdict.loss + needed < best.loss
         if latest:
             coefficients = [path.coefficients for path in paths]
-            best = Smooth(terms, paths, coefficients, log_proba, verdict, verdict.loss + price)
+            best = Smooth(
+                design.terms, paths, coefficients, log_proba, verdict, verdict.loss + price
+            )
         least = min(least, verdict.loss)
         if verdict.loss > STOP_RATIO * least:
             break
