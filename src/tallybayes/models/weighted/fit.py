@@ -267,9 +267,11 @@ def _figures(
         accuracy_se=float(np.sqrt(of_accuracy / effective)),
         left_out=len(learned.parts) > 1,
     )
-    cases, of = np.unique(np.stack([y, best]), axis=1, return_inverse=True)
-    confused = np.vstack([cases, np.bincount(of.ravel(), weight * unit, cases.shape[1])])
-    return figures, np.ascontiguousarray(confused.T)
+    n_classes = np.intp(len(p))
+    cases, of = np.unique(y * n_classes + best, return_inverse=True)
+    actual, predicted = np.divmod(cases, n_classes)
+    confused = np.column_stack([actual, predicted, np.bincount(of, weight * unit, len(cases))])
+    return figures, confused
 
 
 def _left_out(model: WeightedModel, held: Held, rows: float) -> dict[str, str]:

@@ -89,10 +89,18 @@ class Rounds:
         self.counted = rows.take(self.index)
         self.sample = replace(self.counted, weight=stands)
         self.is_null = np.array([table.choice == NULL_TERM for table in tables], dtype=bool)
-        taken = np.zeros(rows.n, dtype=bool)
-        taken[self.index] = True
-        self.others = np.flatnonzero(~taken)
-        self.rest = RowScores(rows.take(self.others), p, tables)
+        outside = np.full(rows.n, True)
+        outside[self.index] = False
+        small = 2 * len(self.index) < rows.n  # a copy of most rows would take memory
+        self.others = np.arange(rows.n) if small else np.flatnonzero(outside)
+        """The rows that are scored from tables: those outside the sample, or all, if it is
+        small."""
+        others = rows if small else rows.take(self.others)
+
+        def outside_sample(weight: Array) -> LearningRows:
+            return replace(others, weight=np.where(outside, weight, 0.0)[self.others])
+
+        self.rest = RowScores(outside_sample(rows.weight), p, tables)
         self._room = terms
         self._terms: Terms | None = None
         self.rounds: list[Weights] = []
@@ -101,9 +109,7 @@ class Rounds:
         self.weights = self.learn_weights(None)
         self._pairs: Pairs | None = None
         self._of_all: list[PairTerm] = []
-        self._rest_of_all: LearningRows | None = None
-        if weight is not None:
-            self._rest_of_all = replace(self.rest.rows, weight=weight[self.others])
+        self._rest_of_all = None if weight is None else outside_sample(weight)
 
     @property
     def terms(self) -> Terms:
@@ -161,8 +167,8 @@ class Rounds:
         if not len(self.others):
             return of_sample
         scores = np.empty((self.rows.n, self.rows.n_classes))
-        scores[self.index] = of_sample.T
         scores[self.others] = self.rest.scores(self.weights)
+        scores[self.index] = of_sample.T
         return scores.T
 
     def top_columns_by_effect(self, n: int) -> NDArray[np.intp]:
