@@ -131,7 +131,7 @@ class PoissonDensity(TunableDensity, LearningDensity):
         n, total = self.n.copy(), self.total.copy()
         n[k] += weight
         total[k] += weight * x
-        return replace(self, n=n, total=total)
+        return PoissonDensity(self.family, n, total, self.alpha)
 
     def forgotten(self, x: float, k: int, weight: float) -> PoissonDensity | None:
         """The density after such a row is taken out; see :meth:`LearningDensity.forgotten`."""

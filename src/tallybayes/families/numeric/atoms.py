@@ -105,6 +105,6 @@ class Atoms:
         """The atom of each value, n_atoms where it is at none; like x."""
         if not len(self):
             return np.zeros(x.shape, dtype=np.intp)
-        at = np.searchsorted(self.low, x, side="right") - 1
+        at = self.low.searchsorted(x, side="right") - 1
         there = (at >= 0) & (x < self.high[at])
         return np.where(there, at, len(self))

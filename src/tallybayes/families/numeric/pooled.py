@@ -47,10 +47,15 @@ def mixed(mass: Array, n: Array, rows: float) -> Array:
     class, which then says nothing."""
     top = mass.max(axis=-1, keepdims=True)
     some = np.isfinite(top)
-    top = np.where(some, top, 0.0)
-    mass = np.exp(mass - top)
     least = TINY * max(rows, 1.0)  # a share is finite where no row is left
     share = rows / np.maximum(n.sum(axis=-1, keepdims=True), least)
+    if some.all():
+        mass = np.exp(mass - top)
+        pooled = share * mass.sum(axis=-1, keepdims=True)
+        found: Array = np.log(mass + pooled) + top - np.log(n + rows)
+        return found
+    top = np.where(some, top, 0.0)
+    mass = np.exp(mass - top)
     pooled = np.where(some, share * mass.sum(axis=-1, keepdims=True), 1.0)
     return np.where(some, np.log(mass + pooled) + top - np.log(n + rows), 0.0)
 
@@ -126,7 +131,7 @@ class Pooled(TunableDensity, LearningDensity):
         """The density after a row of value x and class k is added, atoms being the same values."""
         at = int(self.atoms.cell(np.array([x]))[0])
         if at == len(self.atoms):
-            return replace(self, density=self.density.learned(x, k, weight))
+            return Pooled(self.density.learned(x, k, weight), self.atoms, self.rows)
         counts = self.atoms.counts.copy()
         counts[k, at] += weight
         return replace(self, atoms=replace(self.atoms, counts=counts))

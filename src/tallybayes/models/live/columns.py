@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -136,7 +137,7 @@ class NumbersColumn:
                 raise ValueError(f"column {self.name!r} holds {value!r}")
             self.kinds.ask_level(scalar, touched)
             return None
-        if not np.isfinite(scalar):
+        if not isfinite(scalar):
             raise ValueError(f"column {self.name!r} holds {value!r}")
         if self.kinds is not None:
             self.kinds.ask_level(A_NUMBER, touched)
