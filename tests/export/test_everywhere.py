@@ -217,6 +217,20 @@ def test_equal_scores_have_the_first_label(database):
     assert (proba == 0.5).all()
 
 
+@pytest.mark.parametrize("columns", [1, 2])
+def test_log_odds_at_the_ends_of_what_exp_gives(database, columns):
+    """Of one column they are within ±700, so that e^−s is a float64; of two they are not."""
+    names = ["a", "b"][:columns]
+    table = pa.table({name: ["u", "v", "v", None] for name in names})
+    model = NaiveBayes(alpha=1e-280).fit(table.slice(0, 3), ["no", "yes", "yes"])
+    assert ("ABS" in model.to_sql("t")) == (columns == 2)
+    labels, proba = scored(database, model, table)
+    assert labels == model.predict(table).tolist() == ["no", "yes", "yes", "yes"]
+    expected = model.predict_proba(table)
+    assert 0.0 < expected[0, 1] < 1e-250 or columns == 2
+    np.testing.assert_allclose(proba, expected, rtol=1e-9, atol=0)
+
+
 def test_one_class(database):
     table = pa.table({"level": ["a", "b"], "number": [1.5, 2.5]})
     check_same(database, NaiveBayes().fit(table, [7, 7]), table)

@@ -18,6 +18,8 @@ from tallybayes.parameters.formula_terms import CellTable
 
 __all__ = ["literal", "log_odds", "of_log_odds", "of_scores"]
 
+MAX_EXPONENT = 700.0  # e^±700, its inverse and their product are float64 numbers, none of them 0
+
 
 def log_odds(formula: Formula) -> Formula | None:
     """The formula of s = s_1 − s_0, its only score, of two classes whose scores are finite sums of
@@ -32,39 +34,72 @@ def log_odds(formula: Formula) -> Formula | None:
     )
 
 
-def of_log_odds(formula: Formula, columns: Columns, s: str) -> tuple[list[str], list[str]]:
+def of_log_odds(
+    formula: Formula, odds: Formula, columns: Columns, s: str
+) -> tuple[list[str], list[str]]:
     """The expressions of label and probabilities of two classes by the name of the log-odds of the
     second, and the names in them.
 
-    The larger probability is 1 / (1 + e^{−|s|}). Where s is NULL, all of them are.
+    Where s is NULL, all of them are.
+
+    Parameters
+    ----------
+    formula : Formula
+        Of the two classes.
+    odds : Formula
+        Of s.
+    columns : Columns
+    s : str
     """
     stages, dialect = columns.stages, columns.dialect
     if columns.refusals:
         s = stages.name("s", _unless_refused(columns, s), [s, *columns.uses])
-    below, beta = f"-ABS({s})", formula.correction.beta
-    if beta != 1.0:
-        below = f"{dialect.number(beta)} * ({below})"
-    below = stages.name("d", below, [s])
-    e = stages.name("e", dialect.exp(below), [below])
-    one, zero = dialect.number(1.0), dialect.number(0.0)
-    more = stages.name("g", f"{one} / ({one} + {e})", [e])
-    less = stages.name("g", f"{e} / ({one} + {e})", [e])
+    zero = dialect.number(0.0)
 
     def of_each(above: str, other: str) -> str:
         return f"CASE WHEN {s} > {zero} THEN {above} WHEN {s} <= {zero} THEN {other} END"
 
+    if formula.correction.beta * _bound(odds) <= MAX_EXPONENT:
+        sharp = _logistic(columns, s, formula.correction.beta)
+    else:
+        more, less = _larger_and_smaller(columns, s, formula.correction.beta)
+        sharp = [(of_each(*text), [s, more, less]) for text in ((less, more), (more, less))]
     apart = []
     if formula.correction.knots:
         apart = [
             stages.name("d", of_each(*text), [s]) for text in ((f"-{s}", zero), (zero, f"{s}"))
         ]
-    sharp: Said = [(of_each(*text), [s, more, less]) for text in ((less, more), (more, less))]
     proba = corrected(formula, columns, apart, sharp)
     p = [stages.name("p", text, uses) for text, uses in proba]
     labels = _labels(formula, dialect)
     if formula.correction.moves_labels:
         return _most_probable(columns, p, labels)
     return [of_each(labels[1], labels[0]), *p], [s, *p]
+
+
+def _bound(odds: Formula) -> float:
+    """A number that |s| does not exceed."""
+    tables = [term.scores for term in odds.terms if isinstance(term, CellTable)]
+    return float(sum(np.abs(scores).max() for scores in [odds.offset, *tables]))
+
+
+def _logistic(columns: Columns, s: str, beta: float) -> Said:
+    """The probabilities e^{−βs} / (1 + e^{−βs}) and 1 / (1 + e^{−βs}), whose power is finite."""
+    stages, one = columns.stages, columns.dialect.number(1.0)
+    power = f"-{s}" if beta == 1.0 else f"{columns.dialect.number(-beta)} * {s}"
+    e = stages.name("e", f"EXP({power})", [s])
+    second = stages.name("g", f"{one} / ({one} + {e})", [e])
+    return [(f"{e} * {second}", [e, second]), (second, [second])]
+
+
+def _larger_and_smaller(columns: Columns, s: str, beta: float) -> tuple[str, str]:
+    """The names of 1 / (1 + e^{−β|s|}) and e^{−β|s|} / (1 + e^{−β|s|}), for any s."""
+    stages, dialect, one = columns.stages, columns.dialect, columns.dialect.number(1.0)
+    below = f"-ABS({s})" if beta == 1.0 else f"{dialect.number(beta)} * (-ABS({s}))"
+    below = stages.name("d", below, [s])
+    e = stages.name("e", dialect.exp(below), [below])
+    more = stages.name("g", f"{one} / ({one} + {e})", [e])
+    return more, stages.name("g", f"{e} / ({one} + {e})", [e])
 
 
 def of_scores(

@@ -67,7 +67,7 @@ def select(
     if odds is None:
         found, uses = of_scores(formula, columns, scores)
     else:
-        found, uses = of_log_odds(formula, columns, scores[0])
+        found, uses = of_log_odds(formula, odds, columns, scores[0])
     titles = [PREDICTION, *says.titles([str(label) for label in formula.classes.tolist()])]
     _need_distinct([*keep, *titles])
     outputs += zip(found, map(says.name, titles), strict=True)
