@@ -8,7 +8,7 @@ import pytest
 from benchmarks.accuracy.data import all_data_sets
 
 from export.databases import check_same
-from tallybayes import WeightedNaiveBayes
+from tallybayes import NaiveBayes, WeightedNaiveBayes
 
 
 @pytest.fixture(scope="module")
@@ -29,3 +29,11 @@ def weighted(adult):
 
 def test_every_row_has_the_label_and_the_probabilities_of_the_model(database, adult, weighted):
     check_same(database, weighted, adult[0])
+
+
+def test_of_fifteen_classes_too(database, adult):
+    table, _ = adult
+    jobs = [job or "unknown" for job in table["occupation"].to_pylist()]
+    model = NaiveBayes({"occupation": None}).fit(table, jobs)
+    assert len(model.classes_) == 15
+    check_same(database, model, table)
