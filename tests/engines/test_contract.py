@@ -17,6 +17,7 @@ from tallybayes.engines.contract import Condition, Counting, CountLevels, CountN
 from tallybayes.engines.memory.engine import MemoryEngine
 from tallybayes.engines.registry import engine_named
 from tallybayes.engines.sampling import row_hashes
+from tallybayes.errors import LeftOutWarning
 from tallybayes.families import Categorical
 from tallybayes.tables.columns import values_of
 from tallybayes.tally import CrossMoments, GridCounts, Moments
@@ -170,6 +171,18 @@ def test_decimals_dictionaries_and_a_column_called_select_are_counted_as_what_th
     expected = MemoryEngine().collect(Counting(), plain, "y")
     counting, source = source_of(engine, table)
     assert_same(counting.collect(Counting(), source, "y"), expected)
+
+
+@pytest.mark.parametrize("engine", [*ENGINES, "json lines"])
+def test_nested_columns_are_left_out_and_said_so(engine):
+    table = pa.table({"x": [1.0, 2.5, 3.0], "y": ["a", "b", "a"], "tags": [["s"], ["t", "u"], []]})
+    counting, source = source_of(engine, table)
+    with pytest.warns(LeftOutWarning, match="column 'tags' .* not a scalar, and is left out"):
+        tally = counting.collect(Counting(), source, "y")
+    assert_same(tally, MemoryEngine().collect(Counting(), table.drop_columns(["tags"]), "y"))
+    counting, source = source_of(engine, table)
+    with pytest.raises(ValueError, match="'tags'"):
+        counting.collect(Counting({"tags": CountLevels()}), source, "y")
 
 
 @each

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tallybayes.tables.columns import Column, Empty, Mixed, Numbers, Strings, Table
-from tallybayes.tables.read import read_table
+from tallybayes.tables.read import AllBut, read_table
 
-__all__ = ["Column", "Empty", "Mixed", "Numbers", "Strings", "Table", "read_table"]
+__all__ = ["AllBut", "Column", "Empty", "Mixed", "Numbers", "Strings", "Table", "read_table"]
 
 Texts = Strings
 """The former name of :class:`Strings`, kept for one version."""

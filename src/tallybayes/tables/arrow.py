@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Container
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ def _codes(indices: Any) -> Any:
     return indices.to_numpy()
 
 
-def _read_column(column: Any, name: str, left_out: Collection[str] = ()) -> Column:
+def _read_column(column: Any, name: str, left_out: Container[str] = ()) -> Column:
     kind = column.type
     if pa.types.is_null(kind) or column.null_count == len(column):
         return Empty(len(column))
@@ -100,7 +100,7 @@ def _read_both(column: Any, name: str) -> Column:
     return Mixed(numbers, levels)
 
 
-def read(x: Any, threads: int = 1, left_out: Collection[str] = ()) -> Table:
+def read(x: Any, threads: int = 1, left_out: Container[str] = ()) -> Table:
     """Anything with ``__arrow_c_stream__``.
 
     A column of the type struct<number, text>, whose rows have one of the two at most, holds numbers

@@ -107,6 +107,23 @@ class Empty:
 
 
 @dataclass(frozen=True, eq=False)
+class Nested(Empty):
+    """A column of lists, dicts or arrays, whose values are not read.
+
+    Parameters
+    ----------
+    n_rows : int
+    error : str
+        What is said where the column is needed.
+    example : str
+        The type of a value, as messages call it.
+    """
+
+    error: str
+    example: str
+
+
+@dataclass(frozen=True, eq=False)
 class Mixed:
     """A column of numbers and strings.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Container
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ def _holds_arrow_strings(dtype: Any) -> bool:
     return isinstance(dtype, pd.StringDtype) and dtype.storage.startswith("pyarrow")
 
 
-def _read_column(series: Any, name: str, left_out: Collection[str]) -> Column:
+def _read_column(series: Any, name: str, left_out: Container[str]) -> Column:
     dtype = series.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         codes = series.cat.codes.to_numpy().astype(np.int32)
@@ -55,7 +55,7 @@ def _all_numbers(dtypes: Any) -> bool:
     return len(several) == 1 and isinstance(d := several.pop(), np.dtype) and d.kind in "iuf"
 
 
-def read(frame: Any, threads: int = 1, left_out: Collection[str] = ()) -> Table:
+def read(frame: Any, threads: int = 1, left_out: Container[str] = ()) -> Table:
     """A pandas.DataFrame.
 
     Raises

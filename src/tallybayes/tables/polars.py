@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Container
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ def _codes(categories: Any) -> Column:
     return Strings(rank[codes], distinct.cast(pl.String).to_list(), "category")
 
 
-def _read_column(series: Any, name: str, left_out: Collection[str]) -> Column:
+def _read_column(series: Any, name: str, left_out: Container[str]) -> Column:
     dtype = series.dtype
     if dtype == pl.Null:
         return Empty(len(series))
@@ -54,7 +54,7 @@ def _read_column(series: Any, name: str, left_out: Collection[str]) -> Column:
     return read_objects(series.to_list(), name, left_out)
 
 
-def read(frame: Any, threads: int = 1, left_out: Collection[str] = ()) -> Table:
+def read(frame: Any, threads: int = 1, left_out: Container[str] = ()) -> Table:
     """A polars.DataFrame."""
     series = {s.name: s for s in frame.get_columns()}
     read = read_strings({k: s for k, s in series.items() if s.dtype == pl.String}, threads)

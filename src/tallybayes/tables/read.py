@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
-from tallybayes.tables.columns import Column, Table
+from tallybayes.errors import LeftOutWarning, warn_user
+from tallybayes.tables.columns import Column, Nested, Table
 from tallybayes.tables.values import read_array, read_objects
 
-__all__ = ["read_table"]
+__all__ = ["AllBut", "read_table"]
+
+
+class AllBut:
+    """Every name but those given."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = frozenset(names)
+
+    def __contains__(self, name: object) -> bool:
+        return name not in self._names
 
 
 def _is(x: Any, library: str, name: str) -> bool:
@@ -21,7 +33,12 @@ def _is(x: Any, library: str, name: str) -> bool:
     return module is not None and isinstance(x, getattr(module, name))
 
 
-def read_table(x: Any, threads: int = 1, left_out: Collection[str] = ()) -> Table:
+def read_table(
+    x: Any,
+    threads: int = 1,
+    left_out: Container[str] = (),
+    needed: Container[str | None] | None = None,
+) -> Table:
     """A table as plain columns.
 
     Parameters
@@ -30,8 +47,12 @@ def read_table(x: Any, threads: int = 1, left_out: Collection[str] = ()) -> Tabl
         array-like (n_rows, n_columns)
     threads : int, default=1
         How many may be used; the table does not depend on it.
-    left_out : collection of str, default=()
+    left_out : container of str, default=()
         Columns that may hold what cannot be read: they are empty then.
+    needed : container of str, optional
+        Columns of a frame that have to hold scalars; others that hold lists or other nested values
+        are left out of the table, with a warning. By default all have to, and so do those of
+        arrays and of rows as dicts, whose columns have no types.
 
     Returns
     -------
@@ -41,13 +62,42 @@ def read_table(x: Any, threads: int = 1, left_out: Collection[str] = ()) -> Tabl
     Raises
     ------
     ValueError
-        If two columns have one name, a column holds lists or other nested values and is not left
-        out, or x has no columns.
+        If two columns have one name, a column that is needed holds lists or other nested values,
+        or x has no columns.
     TypeError
         If x is none of the above.
     """
     if isinstance(x, Table):
         return x
+    are_records = isinstance(x, list | tuple) and len(x) > 0 and isinstance(x[0], dict)
+    table = _records(x, left_out) if are_records else _read(x, threads, left_out)
+    return _without_nested(table, needed if table.named and not are_records else None)
+
+
+def _without_nested(table: Table, needed: Container[str | None] | None) -> Table:
+    """The columns that hold scalars.
+
+    Raises
+    ------
+    ValueError
+        If one that is needed does not.
+    """
+    nested = {name: c for name, c in table.columns.items() if isinstance(c, Nested)}
+    for name, column in nested.items():
+        if needed is None or name in needed:
+            raise ValueError(column.error)
+        warn_user(
+            f"column {name!r} holds values of the type {column.example}, which is not a scalar, "
+            "and is left out",
+            LeftOutWarning,
+        )
+    if not nested:
+        return table
+    return replace(table, columns={k: c for k, c in table.columns.items() if k not in nested})
+
+
+def _read(x: Any, threads: int, left_out: Container[str]) -> Table:
+    """The table, nested columns among its own."""
     if _is(x, "pandas", "DataFrame"):
         from tallybayes.tables import pandas
 
@@ -62,8 +112,6 @@ def read_table(x: Any, threads: int = 1, left_out: Collection[str] = ()) -> Tabl
         from tallybayes.tables import arrow
 
         return arrow.read(x, threads, left_out)
-    if isinstance(x, list | tuple) and len(x) and isinstance(x[0], dict):
-        return _records(x, left_out)
     return _array_like(x)
 
 
@@ -118,7 +166,7 @@ def _array_like(x: Any) -> Table:
     return Table(columns, array.shape[0], False)
 
 
-def _records(rows: Sequence[Mapping[Any, Any]], left_out: Collection[str]) -> Table:
+def _records(rows: Sequence[Mapping[Any, Any]], left_out: Container[str]) -> Table:
     """Rows as dicts; a key that a row lacks is a missing value.
 
     Raises

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import numbers
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from tallybayes.tables.columns import (
     Column,
     Empty,
     Mixed,
+    Nested,
     Numbers,
     Strings,
     text_of_days,
@@ -45,6 +46,7 @@ WITH_DATES = "mixed with dates"
 """What a column holds that has dates and other values."""
 
 NUMERIC = {"integer", "float"}
+CONTAINERS = (list, tuple, dict, set, frozenset, np.ndarray)
 
 EPOCH = datetime.datetime(1970, 1, 1)
 DAY = 86400.0
@@ -195,17 +197,21 @@ def as_scalar(value: Any) -> float | str | tuple[float] | None:
 
 
 def read_objects(
-    values: Sequence[Any] | NDArray[Any], name: str, left_out: Collection[str] = ()
+    values: Sequence[Any] | NDArray[Any], name: str, left_out: Container[str] = ()
 ) -> Column:
     """A column of Python objects; where it cannot be read, empty if it is one of those left out.
+    One that holds nothing but lists, dicts and arrays is :class:`Nested`.
 
     Other parameters are those of :func:`read_values`.
     """
     try:
         return read_values(values, name)
-    except ValueError:
+    except ValueError as error:
         if name in left_out:
             return Empty(len(values))
+        held = [value for value in values if not _is_missing(value)]
+        if all(isinstance(value, CONTAINERS) for value in held):
+            return Nested(len(values), str(error), type(held[0]).__name__)
         raise
 
 
@@ -273,7 +279,7 @@ def _strings(objects: list[Any], missing: list[bool], what: str) -> Strings:
     return Strings(codes, list(rank), what)
 
 
-def read_array(values: NDArray[Any], name: str, left_out: Collection[str] = ()) -> Column:
+def read_array(values: NDArray[Any], name: str, left_out: Container[str] = ()) -> Column:
     """One column of an array; `left_out` as in :func:`read_objects`."""
     if not values.dtype.isnative:
         values = values.astype(values.dtype.newbyteorder("="))

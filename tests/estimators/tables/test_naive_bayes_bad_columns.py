@@ -29,6 +29,7 @@ from estimators.small_table import (
     trained,
 )
 from tallybayes import NaiveBayes, WeightedNaiveBayes
+from tallybayes.errors import LeftOutWarning
 from tallybayes.families import Binned, Categorical, Gaussian
 
 
@@ -259,21 +260,57 @@ def test_dates_as_texts_for_a_column_of_dates_are_read():
         numbers.predict(frame.astype(str))
 
 
-@pytest.mark.parametrize("frame", ["dicts", "pandas", "polars", "arrow"])
+NESTED = [{"z": [i], "q": {"a": i}, "n": i % 7 + 3.0 * (i % 2)} for i in range(40)]
+LIBRARIES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "arrow": pa.Table.from_pylist}
+
+
+@pytest.mark.parametrize("frame", LIBRARIES)
+@pytest.mark.parametrize("model", [NaiveBayes, WeightedNaiveBayes])
+def test_nested_columns_of_a_frame_are_left_out_and_said_so(model, frame):
+    x, y = LIBRARIES[frame](NESTED), [0, 1] * 20
+    with pytest.warns(LeftOutWarning, match="column '[zq]' holds values of the type") as said:
+        fitted = model().fit(x, y)
+    assert [str(w.message).split("'")[1] for w in said] == ["z", "q"]
+    numbers = LIBRARIES[frame]([{"n": row["n"]} for row in NESTED])
+    assert fitted.schema_["column"].tolist() == ["n"]
+    np.testing.assert_array_equal(fitted.predict_proba(x), model().fit(numbers, y).predict_proba(x))
+    needed = LIBRARIES[frame]([{"n": [row["n"]]} for row in NESTED])
+    for ask in (fitted.predict, lambda x: fitted.partial_fit(x, y), lambda x: fitted.forget(x, y)):
+        with pytest.raises(ValueError, match="column 'n' holds"):
+            ask(needed)
+    before = fitted.tally_
+    with pytest.warns(LeftOutWarning, match="column '[zq]'"):
+        fitted.partial_fit(x, y).forget(x, y)
+    assert fitted.tally_ == before
+    with pytest.raises(ValueError, match="column 'z' holds"):
+        model({"z": Categorical()}).fit(x, y)
+
+
+def test_nested_values_of_rows_as_dicts_are_refused_but_where_nothing_reads_them():
+    with pytest.raises(ValueError, match="column 'z' holds"):
+        NaiveBayes().fit(NESTED, [0, 1] * 20)
+    with pytest.raises(ValueError, match="column 'q' holds"):
+        NaiveBayes({"z": None}).fit(NESTED, [0, 1] * 20)
+    numbers = [{"n": row["n"]} for row in NESTED]
+    fitted = NaiveBayes().fit(numbers, [0, 1] * 20)
+    np.testing.assert_array_equal(fitted.predict_proba(NESTED), fitted.predict_proba(numbers))
+    with pytest.raises(ValueError, match="column 'z' holds"):
+        fitted.partial_fit(NESTED, [0, 1] * 20)
+
+
+def test_a_value_that_is_nested_among_others_is_refused():
+    with pytest.raises(ValueError, match=r"column 'a' holds \[2\], a list"):
+        NaiveBayes().fit(pd.DataFrame({"a": [1, [2]], "n": [1, 2]}), ["u", "v"])
+    array = np.array([[[1], 1.0], [[2], 2.0]], dtype=object)
+    with pytest.raises(ValueError, match=r"column '0' holds \[1\], a list"):
+        NaiveBayes().fit(array, ["u", "v"])
+
+
+@pytest.mark.parametrize("frame", ["dicts", *LIBRARIES])
 @pytest.mark.parametrize("model", [NaiveBayes, WeightedNaiveBayes])
 def test_a_column_that_is_left_out_may_hold_what_cannot_be_read(model, frame):
-    rows = [{"z": [i], "q": {"a": i}, "n": i % 7 + 3.0 * (i % 2)} for i in range(40)]
-    y = [0, 1] * 20
-    x = {
-        "dicts": lambda: rows,
-        "pandas": lambda: pd.DataFrame(rows),
-        "polars": lambda: pl.DataFrame(rows),
-        "arrow": lambda: pa.Table.from_pylist(rows),
-    }[frame]()
-    with pytest.raises(ValueError, match=r"column '[zq]' holds"):
-        model().fit(x, y)
-    with pytest.raises(ValueError, match="column 'q' holds"):
-        model({"z": None}).fit(x, y)
+    rows, y = NESTED, [0, 1] * 20
+    x = LIBRARIES[frame](rows) if frame in LIBRARIES else rows
     fitted = model({"z": None, "q": None}).fit(x, y)
     numbers = [{"n": row["n"]} for row in rows]
     expected = model().fit(numbers, y).predict_proba(numbers)

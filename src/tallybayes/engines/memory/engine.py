@@ -3,7 +3,7 @@ stream."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -39,8 +39,10 @@ __all__ = ["MemoryEngine", "only_asked"]
 Array = NDArray[np.float64]
 
 
-def _table(source: Any) -> Table:
-    return source if isinstance(source, Table) else read_table(source, get_num_threads())
+def _table(source: Any, needed: Container[str | None] = ()) -> Table:
+    if isinstance(source, Table):
+        return source
+    return read_table(source, get_num_threads(), needed=needed)
 
 
 class MemoryEngine:
@@ -66,15 +68,16 @@ class MemoryEngine:
 
     # ---- counting ------------------------------------------------------------------------------
     def collect(self, what: Counting, source: Any, target: str | Labels) -> TableTally:
-        table = _table(source)
+        together = [name for names in what.together for name in names]
+        beside = () if isinstance(target, Labels) else (target, what.weight)
+        table = _table(source, [*(what.columns or ()), *together, *beside])
         if what.where:
             raise ValueError(
                 f"the condition {what.where[0].text!r} is SQL, but the rows are in memory: filter "
                 "the table instead"
             )
         if isinstance(target, str):
-            asked = what.columns or ()
-            need_columns([*asked, *(n for names in what.together for n in names)], [*table.columns])
+            need_columns([*(what.columns or ()), *together], [*table.columns])
             labels = labels_of(table, target, what.weight)
             others = {k: c for k, c in table.columns.items() if k not in (target, what.weight)}
             table = replace(table, columns=others)
@@ -82,11 +85,10 @@ class MemoryEngine:
             labels = target
         how = what.columns
         if how is not None:
-            grouped = {name for names in what.together for name in names}
             columns = {
                 name: _as_asked(name, column, how.get(name))
                 for name, column in table.columns.items()
-                if name in how or name in grouped
+                if name in how or name in together
             }
             table = replace(table, columns=columns)
         tally = collect_table(table, *labels, what.together)
@@ -103,7 +105,7 @@ class MemoryEngine:
         target: str,
         weight: str | None = None,
     ) -> JointCells:
-        table = _table(source)
+        table = _table(source, [*columns, target, weight])
         need_columns(list(columns), list(table.columns))
         labels = labels_of(table, target, weight)
         n = len(labels.classes)

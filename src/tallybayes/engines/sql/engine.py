@@ -32,6 +32,7 @@ from tallybayes.engines.sql.statement import (
     sample_statement,
 )
 from tallybayes.engines.sql.values import Values
+from tallybayes.errors import LeftOutWarning, warn_user
 from tallybayes.schema import Columns, Schema
 from tallybayes.sources.find import is_in_duckdb, is_relation
 from tallybayes.tables import Table
@@ -92,7 +93,8 @@ class DuckDBEngine:
         need_columns([] if what.weight is None else [what.weight], list(found), "weight")
         how = what.columns
         if how is None:
-            how = {n: _counted_as(c) for n, c in found.items() if n not in (target, what.weight)}
+            beside = (target, what.weight)
+            how = {n: _counted_as(c) for n, c in _scalars(found).items() if n not in beside}
         need_columns(list(how), list(found))
         for name in how:
             _need_scalar(found[name])
@@ -245,6 +247,18 @@ def _strings(where: Sequence[Condition]) -> list[str]:
 
 def _counted_as(column: SQLColumn) -> CountLevels | CountNumbers:
     return CountLevels() if column.kind in LEVELS else CountNumbers()
+
+
+def _scalars(columns: Mapping[str, SQLColumn]) -> dict[str, SQLColumn]:
+    """The columns that can be counted; a warning names the others."""
+    for column in columns.values():
+        if column.kind is None:
+            warn_user(
+                f"column {column.name!r} of the source is of the type {column.type}, which is not "
+                "a scalar, and is left out",
+                LeftOutWarning,
+            )
+    return {name: column for name, column in columns.items() if column.kind is not None}
 
 
 def _need_scalar(column: SQLColumn) -> None:

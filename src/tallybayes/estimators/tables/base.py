@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -49,7 +49,7 @@ from tallybayes.models.columns.rows import (
 from tallybayes.models.data_warnings.odd_values import warn_of_odd_values
 from tallybayes.models.data_warnings.unseen import warn_of_unknown_keys, warn_of_unseen
 from tallybayes.models.table import Chosen, TableModel
-from tallybayes.tables import Table, read_table
+from tallybayes.tables import AllBut, Table, read_table
 from tallybayes.tally import TableTally
 
 __all__ = ["TableClassifier"]
@@ -77,9 +77,9 @@ class TableClassifier(ChangingTables, SaysSQL, Reported):
         """Chooses what is chosen on rows, on rows that were counted with these weights."""
 
     # ---- reading rows ----------------------------------------------------------------------------
-    def _table(self, x: Any, what: Declared) -> Table:
-        """Rows as plain columns; one that is declared to be left out may hold anything."""
-        table = read_table(as_numpy(x), get_num_threads(), what.columns_left_out)
+    def _table(self, x: Any, out: Container[str], needed: Container[str] | None = None) -> Table:
+        """Rows as plain columns; see :func:`read_table`."""
+        table = read_table(as_numpy(x), get_num_threads(), out, needed)
         for size, axis in ((table.n_rows, "sample"), (len(table.columns), "feature")):
             if not size and not (axis == "feature" and table.named and "_model" in self.__dict__):
                 raise ValueError(
@@ -89,32 +89,32 @@ class TableClassifier(ChangingTables, SaysSQL, Reported):
         return table
 
     def _read_rows(self, x: Any, *, learning: bool = False) -> Any:
-        model = self._fitted()
-        table = self._table(x, model.reading.declared)
+        what = (model := self._fitted()).reading.declared
+        out, needed = what.columns_left_out, model.seen.seen if learning else None
+        table = self._table(x, out if learning else AllBut({*model.names} - out), needed)
         if not table.named:
             _check_n_features(self, np.empty((1, len(table.columns))), reset=False)
-        records, what = table.named and isinstance(x, list | tuple), model.reading.declared
+        records = table.named and isinstance(x, list | tuple)
         if learning:
-            seen, counted = model.seen, model.counted
-            required = model.required
+            seen, required, counted = model.seen, model.required, model.counted
             return rows_to_count(table, seen, required, counted, what, records=records)
         if records and table.n_rows:
             warn_of_unknown_keys(x, model.seen.seen, model.warned)
         x = rows_to_score(table, model.names, model.required, model.holds, what, records=records)
-        learned = float(model.tally.classes.count.sum())
-        warn_of_unseen(x, model.tally_read.schema, learned, model.warned)
+        learned = model.tally.classes.count.sum()
+        warn_of_unseen(x, model.tally_read.schema, float(learned), model.warned)
         warn_of_odd_values(x, model.watched, model.warned)
         return x
 
     def _first_rows(self, x: Any, *, more_may_come: bool = False) -> RowsToCount:
         """The rows that a model begins with; later dicts may have keys that these do not."""
         what = declared(self.columns)
-        table = self._table(x, what)
+        named = [*what.families, *(name for group in what.groups for name in group)]
+        table = self._table(x, what.columns_left_out, named)
         names, records = list(table.columns), table.named and isinstance(x, list | tuple)
         names_of_frame = SimpleNamespace()
         if not records:
             _check_feature_names(names_of_frame, x if hasattr(x, "columns") else None, reset=True)
-        named = [*what.families, *(name for group in what.groups for name in group)]
         if records and more_may_come:
             names = list(dict.fromkeys([*names, *names_declared(self.columns)]))
         elif lacking := [name for name in named if name not in table.columns]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Container
 from numbers import Real
 from typing import Any, Self
 
@@ -57,7 +58,7 @@ class ChangingTables(RowByRow, FromSources):
         """Of choices made on rows, those that are asked for; stale where one is lacking."""
 
     @abstractmethod
-    def _table(self, x: Any, what: Declared) -> Table:
+    def _table(self, x: Any, out: Container[str], needed: Container[str] | None = None) -> Table:
         """Rows as plain columns."""
 
     # ---- holding other counts --------------------------------------------------------------------
@@ -159,7 +160,7 @@ class ChangingTables(RowByRow, FromSources):
     def _rows_to_forget(self, x: Any) -> Table:
         """Rows that were learned, as they were counted."""
         model = self._fitted()
-        table = self._table(x, model.reading.declared)
+        table = self._table(x, model.reading.declared.columns_left_out, model.seen.seen)
         if not table.named:
             _check_n_features(self, np.empty((1, len(table.columns))), reset=False)
         levels = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -91,11 +91,14 @@ class FromSources(PredictingSources):
         prepare: Callable[[Table], RowsToCount],
         class_weight: ClassWeights,
         max_rows: int | None = 0,
+        known: Sequence[str] = (),
     ) -> Counted:
-        """The tally of a source's rows; see :func:`count_parts`."""
+        """The tally of a source's rows, whose `known` columns hold scalars; see
+        :func:`count_parts`."""
         need_name(weight)
-        source = rows_of(as_numpy(x), get_num_threads(), what.columns_left_out)
         named = [*what.families, *(name for group in what.groups for name in group)]
+        needed = {target, weight, *named, *known}
+        source = rows_of(as_numpy(x), get_num_threads(), what.columns_left_out, needed)
         need_columns(named, list(source.columns()), "column that columns= names:")
         half_life = self.half_life
         shifts: Shifts = {}  # of the grids of the parts so far
@@ -169,7 +172,9 @@ class FromSources(PredictingSources):
             seen, counted = model.seen, model.counted
             return rows_to_count(table, seen, model.required, counted, what, records=False)
 
-        counted = self._count_source(x, target, weight, what, prepare, class_weight)
+        counted = self._count_source(
+            x, target, weight, what, prepare, class_weight, known=model.seen.seen
+        )
         first = counted.first
         batch = with_classes(counted.tally, classes)
         self._add_batch(batch, counted.n_rows, None, first.names, first.declared)
@@ -184,6 +189,8 @@ class FromSources(PredictingSources):
             rows = self._rows_to_forget(table)
             return RowsToCount(rows.columns, rows.n_rows, True, seen, what)
 
-        counted = self._count_source(x, target, weight, what, prepare, model.class_weight)
+        counted = self._count_source(
+            x, target, weight, what, prepare, model.class_weight, known=model.seen.seen
+        )
         rest = merged_tables(model.tally, counted.tally * -1.0)
         self._take_rest(rest, seen, what, action="forget")

@@ -6,7 +6,7 @@ the rows, by the hashes of their numbers, is kept for what is chosen on rows.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,8 +58,13 @@ def need_name(weight: Any) -> None:
         )
 
 
-def rows_of(x: Any, threads: int = 1, left_out: Collection[str] = ()) -> Source:
-    """A source, or a table in memory as one, whose columns `left_out` may hold anything.
+def rows_of(
+    x: Any,
+    threads: int = 1,
+    left_out: Container[str] = (),
+    needed: Container[str] | None = None,
+) -> Source:
+    """A source, or a table in memory as one, whose columns are read as by :func:`read_table`.
 
     Raises
     ------
@@ -68,7 +73,7 @@ def rows_of(x: Any, threads: int = 1, left_out: Collection[str] = ()) -> Source:
     """
     if is_source(x):
         return source_of(x)
-    table = read_table(x, threads, left_out)
+    table = read_table(x, threads, left_out, needed)
     if not table.named:
         raise ValueError(
             "y is the name of a column, but X has no column names: give a data frame, or the "

@@ -23,7 +23,7 @@ from tallybayes.estimators.tables.sources.where_rows_lie import (
 from tallybayes.models.table import TableModel
 from tallybayes.sources.contract import Source, is_distributed, restarted
 from tallybayes.sources.find import is_relation, is_source, is_spark_frame, source_of
-from tallybayes.tables import Table
+from tallybayes.tables import AllBut, Table
 
 if TYPE_CHECKING:
     from tallybayes.sources.predicted import PredictedRows
@@ -211,11 +211,19 @@ class PredictingSources(TallyClassifier):
         if not isinstance(y, str):
             return float(super().score(X, y, sample_weight))
         need_name(sample_weight)
-        source = rows_of(as_numpy(X), get_num_threads())
+        source = self._labelled_rows(X, [y, sample_weight])
         right, total = restarted(lambda: self._right_of(source, y, sample_weight))
         if not total:
             self._raise_no_rows(source)
         return right / total
+
+    def _labelled_rows(self, x: Any, beside: Sequence[str | None]) -> Source:
+        """Rows with their labels, of which other columns than the model's may hold anything."""
+        model = self._fitted()
+        assert isinstance(model, TableModel)
+        what = model.reading.declared
+        read = [*beside, *(name for name in model.names if not what.left_out(name))]
+        return rows_of(as_numpy(x), get_num_threads(), AllBut(filter(None, read)))
 
     def _right_of(self, source: Source, target: str, weight: str | None) -> tuple[float, float]:
         """The weight of the rows that are predicted as they are labelled, and that of all."""
@@ -241,7 +249,7 @@ class PredictingSources(TallyClassifier):
         if not isinstance(y, str):
             return of_rows(X, y, sample_weight)
         need_name(sample_weight)
-        source = rows_of(as_numpy(X), get_num_threads())
+        source = self._labelled_rows(X, [y, sample_weight])
 
         def without() -> list[Array]:
             return [of_rows(*part) for part in self._labelled_parts(source, y, sample_weight)]
