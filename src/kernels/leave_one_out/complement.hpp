@@ -1,4 +1,6 @@
 // Complement naive Bayes without a row: the complements of the classes that it is not of lose it.
+//   −Σ_j x_j·u_j,  u_j = log(rest_j) − log(Σ_j rest_j),  rest_j = part[c, j] − w·x_j + α_j,
+// divided by −Σ_j u_j with `norm`; in the row's own class w is 0.
 #pragma once
 #include "leave_one_out/counts.hpp"
 

@@ -14,49 +14,55 @@
 namespace tb {
 
 using Vector = InLines<double>;
+using Floats = InLines<float>;
 
 struct RidgeStop {
-    i64 steps;        // at most
-    double nearly;    // nats: the end, if a step is expected to gain less,
-    double of_loss;   // or less than this share of the loss at the start
+    i64 steps;       // at most
+    double nearly;   // nats: the end, if a step is expected to gain less,
+    double of_loss;  // or less than this share of the loss at the start
 };
 
 constexpr i64 HISTORY = 12;           // steps that are remembered
 constexpr int HALVINGS = 30;          // of a step
 constexpr double FLOAT_NOISE = 1e-7;  // of a loss summed of 32-bit terms
 
-inline double dot(const Vector& a, const Vector& b) {
+template <class A, class B>
+double dot(const A& a, const B& b) {
     constexpr i64 LANES = 8;
     double part[LANES] = {};
     const i64 n = static_cast<i64>(a.size()), whole = n / LANES * LANES;
     for (i64 i = 0; i < whole; i += LANES)
-        for (i64 j = 0; j < LANES; ++j) part[j] += a[i + j] * b[i + j];
-    for (i64 i = whole; i < n; ++i) part[i - whole] += a[i] * b[i];
+        for (i64 j = 0; j < LANES; ++j) part[j] += static_cast<double>(a[i + j]) * b[i + j];
+    for (i64 i = whole; i < n; ++i) part[i - whole] += static_cast<double>(a[i]) * b[i];
     double sum = 0.0;
     for (const double p : part) sum += p;
     return sum;
 }
 
-inline void add_times(Vector& into, double factor, const Vector& from) {
+template <class From>
+void add_times(Vector& into, double factor, const From& from) {
     for (std::size_t i = 0; i < into.size(); ++i) into[i] += factor * from[i];
 }
 
-// The last steps s and changes of the gradient y.
+// The last steps s and changes of the gradient y, as 32-bit floats: they only say where to go.
 class Steps {
 public:
     explicit Steps(const Vector& inverse) : inverse_(inverse) {}
 
-    void remember(Vector s, Vector y) {
-        const double curvature = dot(s, y);
-        if (!(curvature > 0.0)) return;
-        if (static_cast<i64>(past_.size()) == HISTORY) past_.erase(past_.begin());
-        past_.push_back({std::move(s), std::move(y), curvature});
+    void remember(const Vector& from, const Vector& to, const Vector& before, const Vector& after) {
+        Step step = next();
+        for (std::size_t i = 0; i < to.size(); ++i) {
+            step.s[i] = static_cast<float>(to[i] - from[i]);
+            step.y[i] = static_cast<float>(after[i] - before[i]);
+        }
+        step.curvature = dot(step.s, step.y);
+        if (step.curvature > 0.0) past_.push_back(std::move(step));
     }
 
-    // −H⁻¹·g.
-    Vector direction(const Vector& gradient) const {
-        Vector d = gradient;
-        std::vector<double> factor(past_.size());
+    // d becomes −H⁻¹·g.
+    void direction(const Vector& gradient, Vector& d) const {
+        d = gradient;
+        double factor[HISTORY];
         for (std::size_t i = past_.size(); i-- > 0;) {
             factor[i] = dot(past_[i].s, d) / past_[i].curvature;
             add_times(d, -factor[i], past_[i].y);
@@ -66,17 +72,26 @@ public:
         for (std::size_t i = 0; i < past_.size(); ++i)
             add_times(d, factor[i] - dot(past_[i].y, d) / past_[i].curvature, past_[i].s);
         for (double& x : d) x = -x;
-        return d;
     }
 
 private:
     struct Step {
-        Vector s, y;
+        Floats s, y;
         double curvature;
     };
+    Step next() {  // in the memory of the oldest step, where there are enough
+        if (static_cast<i64>(past_.size()) < HISTORY)
+            return {Floats(inverse_.size()), Floats(inverse_.size()), 0.0};
+        Step oldest = std::move(past_.front());
+        past_.erase(past_.begin());
+        return oldest;
+    }
     double scale_of(const Step& last) const {  // (7.20), with the preconditioner in between
         double sum = 0.0;
-        for (std::size_t i = 0; i < last.y.size(); ++i) sum += last.y[i] * inverse_[i] * last.y[i];
+        for (std::size_t i = 0; i < last.y.size(); ++i) {
+            const double y = last.y[i];
+            sum += y * inverse_[i] * y;
+        }
         return last.curvature / sum;
     }
     const Vector& inverse_;
@@ -88,7 +103,7 @@ private:
 template <class Loss>
 void descend_ridge(Loss loss, const double* curvature, double ridge, const RidgeStop& stop,
                    i64 size, double* q) {
-    Vector at(q, q + size), inverse(size), gradient(size), steeper(size);
+    Vector at(q, q + size), there(size), inverse(size), gradient(size), steeper(size), d(size);
     for (i64 i = 0; i < size; ++i) inverse[i] = 1.0 / (curvature[i] + 2.0 * ridge);
     const auto objective = [&](const Vector& x, Vector& g) {
         const double value = loss(x.data(), g.data());
@@ -100,10 +115,9 @@ void descend_ridge(Loss loss, const double* curvature, double ridge, const Ridge
     const double worth = share > stop.nearly ? share : stop.nearly;
     Steps past(inverse);
     for (i64 step = 0; step < stop.steps; ++step) {
-        const Vector d = past.direction(gradient);
+        past.direction(gradient, d);
         const double slope = dot(gradient, d), noise = FLOAT_NOISE * std::abs(value);
         if (-0.5 * slope <= (worth > noise ? worth : noise)) break;
-        Vector there(size);
         double length = 1.0, lower = 0.0;
         int halvings = 0;
         for (; halvings < HALVINGS; ++halvings, length *= 0.5) {
@@ -112,12 +126,10 @@ void descend_ridge(Loss loss, const double* curvature, double ridge, const Ridge
             if (lower <= value + 1e-4 * length * slope + 0.1 * noise) break;
         }
         if (halvings == HALVINGS) break;
-        Vector s(size), y(size);
-        for (i64 i = 0; i < size; ++i) s[i] = there[i] - at[i], y[i] = steeper[i] - gradient[i];
-        past.remember(std::move(s), std::move(y));
+        past.remember(at, there, gradient, steeper);
         at.swap(there), gradient.swap(steeper), value = lower;
     }
-    for (i64 i = 0; i < size; ++i) q[i] = at[i];
+    std::copy(at.begin(), at.end(), q);
 }
 
 // Functions of cells by their values other than 0, cell by cell (compressed sparse rows).
