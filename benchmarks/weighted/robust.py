@@ -47,7 +47,20 @@ def near(rows: Rows, best: str, rng: np.random.Generator) -> tuple[Any, Any]:
     return rows.X.assign(**{ADDED: again}), rows.y
 
 
+def renamed(rows: Rows, best: str, rng: np.random.Generator) -> tuple[Any, Any]:
+    """The same information: about half of the number columns mirrored, all levels renamed."""
+
+    def again(column: pd.Series) -> pd.Series:
+        if pd.api.types.is_numeric_dtype(column):
+            return -column if rng.random() < 0.5 else column
+        levels = column.dropna().unique()
+        return column.map(dict(zip(levels, rng.permutation(len(levels)).astype(str), strict=True)))
+
+    return rows.X.apply(again), rows.y
+
+
 CHANGES: dict[str, tuple[Change, int]] = {
+    "renamed": (renamed, REPEATS),
     "noise": (noise, REPEATS),
     "duplicate": (duplicate, 1),
     "near-duplicate": (near, REPEATS),
@@ -107,20 +120,31 @@ def measure(rows: Rows, options: Options) -> dict[str, Any]:
     return result
 
 
+def compared(what: str) -> str:
+    """What a change is compared with. An exact duplicate leaves the parts of the rows as they are;
+    any other column changes them, so the table itself is drawn with other parts, too."""
+    return "base" if what in ("duplicate", "renamed") else "renamed"
+
+
 def change(sets: list[dict[str, Any]], what: str, name: str) -> float:
     """How far the mean log-loss moves, as a share of it."""
-    before, after = (np.mean([s[w][name] for s in sets]) for w in ("base", what))
+    before, after = (np.mean([s[w][name] for s in sets]) for w in (compared(what), what))
     return float(after / before - 1.0)
+
+
+def variance(sets: list[dict[str, Any]], what: str) -> float:
+    """Of the mean log-loss over draws."""
+    drawn = np.mean([s.get(f"{what}, draws", [0.0]) for s in sets], axis=0)
+    return float(drawn.var(ddof=1)) / len(drawn) if len(drawn) > 1 else 0.0
 
 
 def described(sets: list[dict[str, Any]], what: str) -> str:
     """The mean log-loss with a change, and how far it moves, with the standard error of draws."""
-    before = float(np.mean([s["base"][WEIGHTED] for s in sets]))
-    after = np.mean([s[f"{what}, draws"] for s in sets], axis=0)
-    error = f" ± {after.std(ddof=1) / len(after) ** 0.5 / before:.2%}" if len(after) > 1 else ""
+    before, after = (float(np.mean([s[w][WEIGHTED] for s in sets])) for w in (compared(what), what))
+    error = (variance(sets, what) + variance(sets, compared(what))) ** 0.5 / before
     return (
-        f"{what}: mean log-loss {before:.4f} → {after.mean():.4f}, "
-        f"{change(sets, what, WEIGHTED):+.2%}{error} for {WEIGHTED}; "
+        f"{what}: mean log-loss {before:.4f} → {after:.4f}, "
+        f"{change(sets, what, WEIGHTED):+.2%}{f' ± {error:.2%}' if error else ''} for {WEIGHTED}; "
         f"{change(sets, what, OURS):+.2%} for {OURS} without weights"
     )
 
@@ -154,12 +178,17 @@ def run(options: Options) -> Page | None:
             strict=True,
         ),
     ]
-    notes = [described(sets, what) for what in ("noise", "duplicate", "near-duplicate")]
+    notes = [described(sets, what) for what in CHANGES]
+    notes.append(
+        "renamed: about half of the number columns mirrored and all levels renamed, so that the "
+        "same information is learned on other parts of the rows; noise and near-duplicates, which "
+        "change the parts too, are compared with its mean"
+    )
     notes.append(
         "the column that is duplicated is the one that says most by itself; a near-duplicate is a "
         f"number plus normal noise of {NEAR:g} standard deviations, or a string of which "
-        f"{NEAR:.0%} of the rows have another row's value; noise and near-duplicates are drawn "
-        f"{REPEATS} times; {options.folds} stratified folds"
+        f"{NEAR:.0%} of the rows have another row's value; names, noise and near-duplicates are "
+        f"drawn {REPEATS} times; {options.folds} stratified folds"
     )
     notes += failed
     head = ["data set", "duplicated", "left out", "model", "as it is", *CHANGES]
