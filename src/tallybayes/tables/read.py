@@ -70,11 +70,33 @@ def read_table(
     if isinstance(x, Table):
         return x
     are_records = isinstance(x, list | tuple) and len(x) > 0 and isinstance(x[0], dict)
-    table = _records(x, left_out) if are_records else _read(x, threads, left_out)
-    return _without_nested(table, needed if table.named and not are_records else None)
+    if are_records:
+        table = _records(x, left_out)
+    elif _is(x, "pandas", "DataFrame"):
+        from tallybayes.tables import pandas
+
+        table = pandas.read(x, threads, left_out)
+    elif _is(x, "polars", "LazyFrame"):
+        raise TypeError("X is a polars LazyFrame: collect() it first")
+    elif _is(x, "polars", "DataFrame"):
+        from tallybayes.tables import polars
+
+        table = polars.read(x, threads, left_out)
+    elif hasattr(x, "__arrow_c_stream__") and not isinstance(x, np.ndarray):
+        from tallybayes.tables import arrow
+
+        table = arrow.read(x, threads, left_out)
+    else:
+        table = _array_like(x)
+    nested = {name: c for name, c in table.columns.items() if isinstance(c, Nested)}
+    if not nested:
+        return table
+    return _without(nested, table, needed if table.named and not are_records else None)
 
 
-def _without_nested(table: Table, needed: Container[str | None] | None) -> Table:
+def _without(
+    nested: Mapping[str, Nested], table: Table, needed: Container[str | None] | None
+) -> Table:
     """The columns that hold scalars.
 
     Raises
@@ -82,7 +104,6 @@ def _without_nested(table: Table, needed: Container[str | None] | None) -> Table
     ValueError
         If one that is needed does not.
     """
-    nested = {name: c for name, c in table.columns.items() if isinstance(c, Nested)}
     for name, column in nested.items():
         if needed is None or name in needed:
             raise ValueError(column.error)
@@ -91,28 +112,7 @@ def _without_nested(table: Table, needed: Container[str | None] | None) -> Table
             "and is left out",
             LeftOutWarning,
         )
-    if not nested:
-        return table
     return replace(table, columns={k: c for k, c in table.columns.items() if k not in nested})
-
-
-def _read(x: Any, threads: int, left_out: Container[str]) -> Table:
-    """The table, nested columns among its own."""
-    if _is(x, "pandas", "DataFrame"):
-        from tallybayes.tables import pandas
-
-        return pandas.read(x, threads, left_out)
-    if _is(x, "polars", "LazyFrame"):
-        raise TypeError("X is a polars LazyFrame: collect() it first")
-    if _is(x, "polars", "DataFrame"):
-        from tallybayes.tables import polars
-
-        return polars.read(x, threads, left_out)
-    if hasattr(x, "__arrow_c_stream__") and not isinstance(x, np.ndarray):
-        from tallybayes.tables import arrow
-
-        return arrow.read(x, threads, left_out)
-    return _array_like(x)
 
 
 def _need_rows(x: Any) -> None:
