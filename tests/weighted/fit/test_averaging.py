@@ -173,7 +173,7 @@ def test_few_columns_whose_rows_are_alike_are_believed():
 
 
 def test_of_many_rows_one_part_is_left_out(monkeypatch):
-    monkeypatch.setattr("tallybayes.weighted.fit.averaging.FEW", 1000)
+    monkeypatch.setattr("tallybayes.weighted.fit.averaging.MAX_ROWS", 1000)
     columns, rows, classes = cells_of(*mixed(1500))
     learned = learn(columns, rows, classes)
     assert len(learned.parts) == 2

@@ -80,7 +80,8 @@ def test_threads_change_nothing_of_boosted_cells(games, monkeypatch):
 @pytest.mark.parametrize("asked", [{}, {"interactions": 36}])
 def test_the_fit_of_all_rows_is_boosted_alike(games, asked, monkeypatch):
     """Also where it is not fitted beside the parts."""
-    monkeypatch.setattr(ways, "AT_FIRST", -np.inf)  # whatever the rows left out say
+    always = -np.inf  # whatever the rows left out lose
+    monkeypatch.setattr(ways, "FIRST_BOOST_STANDARD_ERRORS", always)
     (table, y), found = games[0], []
     for cycles in ((), (5,)):
         monkeypatch.setattr(ways, "CYCLES", cycles)
@@ -106,9 +107,9 @@ def test_where_ridges_are_enough_cells_are_not_boosted(monkeypatch):
 def test_boosting_begins_only_where_it_gains_more_than_three_standard_errors(games, monkeypatch):
     """A gain that just passes two is the best of several looks."""
     (table, y), found = games[0], []
-    for surely in (ways.AT_FIRST, 1e3):
-        monkeypatch.setattr(ways, "AT_FIRST", surely)
-        monkeypatch.setattr(ways, "SURELY", -np.inf)
+    for errors in (ways.FIRST_BOOST_STANDARD_ERRORS, 1e3):
+        monkeypatch.setattr(ways, "FIRST_BOOST_STANDARD_ERRORS", errors)
+        monkeypatch.setattr(ways, "BOOST_STANDARD_ERRORS", -np.inf)
         found.append(learn(*cells_of(table, y)).log_proba)
     monkeypatch.setattr(ways, "CYCLES", ())
     without = learn(*cells_of(table, y)).log_proba

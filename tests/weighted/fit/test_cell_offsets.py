@@ -41,7 +41,7 @@ def test_what_is_hopeless_is_what_the_first_step_loses(seed, effect):
     nothing = np.zeros(both.shape)
     step = polish.solved(train, train.curvature(), polish.RIDGES[0], nothing, steps=1)
     lost = test.loss(step)[0] - test.loss(nothing)[0]
-    assert stops_early(cells.T, scores, y, weight, held_out) == (lost > polish.WORTH)
+    assert stops_early(cells.T, scores, y, weight, held_out) == (lost > polish.MIN_GAIN)
 
 
 def test_what_helps_is_not_hopeless():

@@ -76,7 +76,7 @@ def test_functions_of_all_pairs_say_more_than_pairs_that_gain_alone(rows, model,
 
 def test_the_summary_says_what_share_they_have(rows, model):
     share = learned_of(model).smooth.share
-    assert share in {smooth.SHARE, smooth.LARGER}
+    assert share in {smooth.SHARE, smooth.LARGER_SHARE}
     said = f"Smooth functions of columns and pairs have {100 * share:.0f}% of the model."
     assert said in model.summary()
     short = model.simplify(*rows[0], max_terms=3)
@@ -135,7 +135,7 @@ def test_pairs_have_no_functions_where_their_number_is_given(rows, interactions)
 
 # ---- the least loss ------------------------------------------------------------------------------
 def test_coefficients_are_those_of_a_general_minimiser(monkeypatch):
-    monkeypatch.setattr(cell_offsets, "NEARLY", 1e-7)
+    monkeypatch.setattr(cell_offsets, "TOLERANCE", 1e-7)
     table = load_wine(as_frame=True)
     frame = table.data[["alcohol", "hue"]].copy()
     frame["many"] = np.where(frame.alcohol > 13.0, "y", "n")

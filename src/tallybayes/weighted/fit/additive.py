@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tallybayes.weighted.cells.columns import ColumnCells
 from tallybayes.weighted.fit.cell_offsets import (
-    OF_LOSS,
+    TOLERANCE_OF_LOSS,
     CellFunctions,
     CorrectedCells,
     CorrectedRows,
@@ -176,7 +176,7 @@ class SmoothPath:
             self._curvature,
             ridge,
             self.coefficients,
-            of_loss=OF_LOSS,
+            of_loss=TOLERANCE_OF_LOSS,
             functions=self.design.functions,
         )
         return self.scores(self.coefficients, self.tested)

@@ -38,7 +38,7 @@ from tallybayes.weighted.fit.parts import Part, PartFit
 from tallybayes.weighted.fit.shrinkage import STRICTER, shrunk, too_many_columns
 from tallybayes.weighted.fit.smooth import Smooth, smooth_functions
 from tallybayes.weighted.fit.ways import (
-    ALL_PAIRS,
+    ALL_PAIRS_GAIN,
     Judge,
     Way,
     best_corrected,
@@ -56,15 +56,15 @@ Index = NDArray[np.intp]
 
 PARTS = 5
 SALT = 4  # of the parts
-STAY = 2  # rows of a class that each part keeps at least; with one, leave-one-out has none
-OF_ALL = 0.5  # of the model: the fit of all rows
-NEAR = 20.0  # nats left of all: corrections are tried first, and all pairs only after them
-FEW = 20_000  # rows up to which all of this is tried; of more rows what is near the best is enough
-WEAK = 5.0  # nats: what a column gains by itself at most for its being noise to be considered
-HARMS = 0.1  # nats that rows left out lose by the terms of a column,
-NOTICEABLY = 2e-3  # and this share of what they lose in all, before all is learned again
-PREDICTED = 0.5  # times the loss of the class shares: what loses more hides what noise costs
-SURELY = 2.0  # standard errors, and `ALL_PAIRS` nats, that a fit without columns has to gain
+MIN_CLASS_ROWS = 2  # that each part keeps of a class; with one, leave-one-out has none
+SHARE_OF_ALL_ROWS = 0.5  # of the model: the fit of all rows
+MAX_LOSS_CORRECTED_FIRST = 20.0  # nats in all: corrections are tried first, all pairs after them
+MAX_ROWS = 20_000  # up to which all of this is tried; of more what is near the best is enough
+MAX_WEAK_GAIN = 5.0  # nats that a column may gain by itself to be considered noise
+MIN_HARM = 0.1  # nats that rows left out lose by the terms of a column,
+MIN_HARM_SHARE = 2e-3  # and this share of what they lose in all, before all is learned again
+MAX_LOSS_SHARE = 0.5  # times the loss of the class shares: what loses more hides what noise costs
+NOISE_STANDARD_ERRORS = 2.0  # and `ALL_PAIRS_GAIN` nats: a fit without columns has to gain more
 
 
 def averaged(
@@ -121,7 +121,7 @@ class _Search:
         n_parts: int | None,
     ) -> None:
         self.columns, self.rows, self.p, self.options = columns, rows, p, options
-        self.few = rows.n <= FEW
+        self.few = rows.n <= MAX_ROWS
         n_folds = PARTS if n_parts is None else n_parts
         fold, n = rows.folds(n_folds, SALT), 1 if n_parts is None and not self.few else n_folds
         rare = _rare(rows, fold)
@@ -167,9 +167,9 @@ class _Search:
 
         first, self.stricter = least_loss(way, STRICTER if self.wide else STRICTER[:1])
         ways = [first]
-        if options.polish and first.loss <= NEAR:
+        if options.polish and first.loss <= MAX_LOSS_CORRECTED_FIRST:
             first.correct(thoroughly=few)
-        if few and self.among is None and options.interactions != 0 and first.loss > ALL_PAIRS:
+        if few and self.among is None and options.interactions != 0 and first.loss > ALL_PAIRS_GAIN:
             ways += with_all_pairs(first)
         return best_corrected(ways, thoroughly=few) if options.polish else min(ways, key=loss_of)
 
@@ -186,7 +186,7 @@ class _Search:
 
 
 def _rare(rows: LearningRows, part: Index) -> NDArray[np.bool_]:
-    """The rows of classes of which some part would keep fewer than `STAY` rows.
+    """The rows of classes of which some part would keep fewer than `MIN_CLASS_ROWS` rows.
 
     Whatever a part has learned from, its tables hold the counts of all rows in the end. Weights
     that were fitted to a class without rows do not suit a class that has one: it would be almost
@@ -196,7 +196,7 @@ def _rare(rows: LearningRows, part: Index) -> NDArray[np.bool_]:
     of_class = np.bincount(rows.y[here], minlength=rows.n_classes)
     at = rows.y[here] * np.intp(n_parts) + part[here]
     left_out = np.bincount(at, minlength=rows.n_classes * n_parts).reshape(-1, n_parts)
-    rare: NDArray[np.bool_] = (of_class < left_out.max(axis=1) + STAY)[rows.y]
+    rare: NDArray[np.bool_] = (of_class < left_out.max(axis=1) + MIN_CLASS_ROWS)[rows.y]
     return rare
 
 
@@ -209,9 +209,9 @@ def _without_noise(search: _Search, found: Way) -> Way:
     rows left out lose less.
     """
     noise: set[int] = set()
-    while found.loss < PREDICTED * found.judge.loss_of_shares:
-        least = found.loss - max(HARMS, NOTICEABLY * found.loss)
-        weak = found.weak_columns(WEAK)
+    while found.loss < MAX_LOSS_SHARE * found.judge.loss_of_shares:
+        least = found.loss - max(MIN_HARM, MIN_HARM_SHARE * found.loss)
+        weak = found.weak_columns(MAX_WEAK_GAIN)
         losses = in_threads(found.loss_without, weak)
         more = {j for j, loss in zip(weak, losses, strict=True) if loss < least}
         noise |= more
@@ -219,7 +219,7 @@ def _without_noise(search: _Search, found: Way) -> Way:
             return found
         other = search.best(noise)
         error = found.judge.error_of_sum(found.row_losses() - other.row_losses())
-        if found.loss - other.loss <= max(ALL_PAIRS, SURELY * error):
+        if found.loss - other.loss <= max(ALL_PAIRS_GAIN, NOISE_STANDARD_ERRORS * error):
             return found
         found, search.noise = other, frozenset(noise)
     return found
@@ -241,7 +241,8 @@ def _mean(
     which have seen them; each is taken out of the counts.
     """
     judge, fits = found.judge, [*found.fits, whole]
-    shares = np.append(np.full(len(found.fits), (1.0 - OF_ALL) / len(found.fits)), OF_ALL)
+    n_parts, of_parts = len(found.fits), 1.0 - SHARE_OF_ALL_ROWS
+    shares = np.append(np.full(n_parts, of_parts / n_parts), SHARE_OF_ALL_ROWS)
     log_proba = judge.tempered(found.log_proba if smooth is None else smooth.log_proba, trust)
     own = log_proba[np.arange(len(log_proba)), judge.y]
 
@@ -252,9 +253,9 @@ def _mean(
         return judge.tempered(log_normalised(scores), trust)
 
     *members, of_all = in_threads(said, range(len(fits)))
-    of_parts: Array = reduce(np.add, members) / len(members)
-    gained = _ambiguity((1.0 - OF_ALL) * of_parts + OF_ALL * of_all)
-    gained += OF_ALL * _ambiguity(of_parts)
+    mean: Array = reduce(np.add, members) / n_parts
+    gained = _ambiguity(of_parts * mean + SHARE_OF_ALL_ROWS * of_all)
+    gained += SHARE_OF_ALL_ROWS * _ambiguity(mean)
     scores = whole.scores[spared]
     if smooth is not None:  # whose functions were fitted without these rows
         scores = smooth.mixed(len(fits) - 1, scores, spared)

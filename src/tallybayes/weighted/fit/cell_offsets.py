@@ -16,10 +16,10 @@ from tallybayes.weighted.optim.descent import HALVINGS
 from tallybayes.weighted.rows import LearningRows, sampled
 
 __all__ = [
-    "ALL_FOLDS",
     "FOLDS",
-    "OF_LOSS",
+    "MAX_ROWS_ALL_FOLDS",
     "SALT",
+    "TOLERANCE_OF_LOSS",
     "CellFunctions",
     "CorrectedCells",
     "CorrectedRows",
@@ -35,20 +35,20 @@ Array = NDArray[np.float64]
 Cells = NDArray[np.int32]
 
 RIDGES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
-STEPS = 40
-NEARLY = 0.1  # nats: what the last step may gain
+MAX_STEPS = 40
+TOLERANCE = 0.1  # nats: what the last step may gain
 STOP_RATIO = 1.4  # times the loss without correction: a lower ridge is not tried
 FOLDS = 5
 SALT = 2  # of the folds
-LARGEST = 700.0  # of an exponent
-ALL_FOLDS = 2000  # rows below which every fold is looked at for the ridge, else one
-WORTH = 1.0  # nats that a correction has to gain
+MAX_EXPONENT = 700.0
+MAX_ROWS_ALL_FOLDS = 2000  # below which every fold judges the ridge; above, one does
+MIN_GAIN = 1.0  # nats that a correction has to gain
 Index = NDArray[np.intp]
 
 MAX_VALUES = 1_000_000  # cells times classes
 MAX_ROW_CELLS = 10_000_000  # rows times ways in which a term is corrected
 MAX_ROW_VALUES = 100_000_000  # those times classes
-OF_LOSS = 4e-3  # what the last step under a ridge may gain
+TOLERANCE_OF_LOSS = 4e-3  # what the last step under a ridge may gain
 CHUNK = 4096  # rows that are numbered at a time: few enough to stay in the cache
 
 
@@ -115,7 +115,7 @@ def solved(
     curvature: Array,
     ridge: float,
     start: Array,
-    steps: int = STEPS,
+    steps: int = MAX_STEPS,
     of_loss: float = 0.0,
     functions: CellFunctions = NO_FUNCTIONS,
 ) -> Array:
@@ -146,7 +146,7 @@ def solved(
         ridge,
         q,
         steps,
-        NEARLY,
+        TOLERANCE,
         of_loss,
         get_num_threads(),
     )
@@ -199,7 +199,7 @@ def stops_early(
     within = np.where(held_out, 0.0, weight)
     sign = np.where(y == 1, -1.0, 1.0)
     apart = scores[:, 1] - scores[:, 0]
-    p = 1.0 / (1.0 + np.exp(np.minimum(-apart, LARGEST)))
+    p = 1.0 / (1.0 + np.exp(np.minimum(-apart, MAX_EXPONENT)))
     residual, curved = within * (p - (y == 1)), within * p * (1.0 - p)
     more, slope, penalty = np.zeros(len(y)), 0.0, 0.0
     for code in codes:
@@ -218,7 +218,7 @@ def stops_early(
         if float(within @ losses) + length**2 * penalty <= before + 1e-4 * length * slope:
             break
         length *= 0.5
-    return float(weight[held_out] @ losses[held_out]) > without + WORTH
+    return float(weight[held_out] @ losses[held_out]) > without + MIN_GAIN
 
 
 def correction(
@@ -239,7 +239,7 @@ def correction(
         The fold of each row, one of `FOLDS`.
     """
     rows = CorrectedRows(cells, scores, y, weight, n_cells)
-    folds = range(FOLDS if len(y) < ALL_FOLDS else 1)
+    folds = range(FOLDS if len(y) < MAX_ROWS_ALL_FOLDS else 1)
     found = _validated([(rows.only(fold != f), rows.only(fold == f)) for f in folds])
     if found is None:
         return None
@@ -272,9 +272,9 @@ def _validated(
     if len(parts) == 1 and nothing.shape[1] > 2:  # `stops_early` tests two classes
         train, test = parts[0]
         first = solved(train, curvatures[0], RIDGES[0], nothing, steps=1)
-        if test.loss(first)[0] > without + WORTH:
+        if test.loss(first)[0] > without + MIN_GAIN:
             return None
-    best, least, before = None, without - WORTH, without
+    best, least, before = None, without - MIN_GAIN, without
     for ridge in RIDGES:
         loss = 0.0
         for f, (train, test) in enumerate(parts):
@@ -282,7 +282,7 @@ def _validated(
             loss += test.loss(starts[f])[0]
         if loss < least:
             best, least = (ridge, starts.copy()), loss
-        elif loss > STOP_RATIO * without or (len(parts) == 1 and loss > before + WORTH):
+        elif loss > STOP_RATIO * without or (len(parts) == 1 and loss > before + MIN_GAIN):
             break
         before = max(loss, without)
     return best
@@ -404,5 +404,5 @@ class CorrectionPath:
 
     def follow(self, ridge: float) -> Array:
         """The next ridge: scores of the rows left out, corrected, (n_left_out, n_classes)."""
-        self.q = solved(self.rows, self._curvature, ridge, self.q, of_loss=OF_LOSS)
+        self.q = solved(self.rows, self._curvature, ridge, self.q, of_loss=TOLERANCE_OF_LOSS)
         return self.left_out

@@ -28,8 +28,8 @@ __all__ = ["Part", "PartFit"]
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-CELLS = (4, 16)  # in which numbers are corrected, beside their own where these are many more
-MOST_TESTED = 50_000  # rows left out that judge
+N_CORRECTED_CELLS = (4, 16)  # of a number, beside its own cells where these are many more
+MAX_TESTED = 50_000  # rows left out that judge
 
 
 class Part:
@@ -68,7 +68,7 @@ class Part:
     ) -> None:
         self.p, self.options = p, options
         left_out = np.flatnonzero(~kept)
-        self.tested = left_out[thinned(rows.y[left_out], rows.n_classes, MOST_TESTED)]
+        self.tested = left_out[thinned(rows.y[left_out], rows.n_classes, MAX_TESTED)]
         own = rows if kept.all() else rows.take(np.flatnonzero(kept))
         self.all_columns = columns
         weighted = replace(rows, weight=np.where(kept, rows.weight, 0.0))
@@ -134,7 +134,8 @@ class PartFit:
                 if learned.choices[t] == NULL_TERM:
                     continue
                 column = learned.columns[t]
-                maps += [(t, coarse(column, n)) for n in CELLS if 2 * n < column.n_numbers]
+                few = [n for n in N_CORRECTED_CELLS if 2 * n < column.n_numbers]
+                maps += [(t, coarse(column, n)) for n in few]
             maps.append((t, np.arange(size, dtype=np.int32)))
         cells = CorrectedCells(maps, rows.n_classes)
         if not cells.feasible:

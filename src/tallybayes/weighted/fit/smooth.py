@@ -34,10 +34,10 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 SHARE = 0.4  # of the model; the fits of tables have the rest
-LARGER, SHARE_GAIN = 0.6, 4.0  # the share where the rows left out gain so many nats by it,
-SHARE_ERRORS = 2.0  # and so many standard errors
+LARGER_SHARE, SHARE_GAIN = 0.6, 4.0  # the share where the rows left out gain so many nats by it,
+SHARE_STANDARD_ERRORS = 2.0  # and so many standard errors
 RIDGES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
-WEAK, MIN_GAIN = 0.3, 4.0  # each ridge below it has to gain so many nats: few rows overfit
+WEAK_RIDGE, MIN_GAIN = 0.3, 4.0  # each ridge below it has to gain so many nats: few rows overfit
 STOP_RATIO = 1.01  # times the least loss of rows left out: a lower ridge is not tried
 MAX_PAIRS = 150
 PAIRS_GAIN = 2.0  # nats that functions of pairs have to be better by
@@ -94,12 +94,12 @@ class Smooth:
             Scores that the fit of each part gives the rows that it leaves out.
         judge : Judge
         """
-        larger = replace(self, share=LARGER)
+        larger = replace(self, share=LARGER_SHARE)
         mixed = [larger.mixed(m, own[m], self.paths[m].tested) for m in range(len(own))]
         log_proba = judge.normalised(mixed)
         verdict = judge.verdict(log_proba)
         more = judge.row_losses(log_proba) - judge.row_losses(self.log_proba)
-        error = SHARE_ERRORS * judge.error_of_sum(more)
+        error = SHARE_STANDARD_ERRORS * judge.error_of_sum(more)
         if self.verdict.loss - verdict.loss <= max(SHARE_GAIN, error):
             return self
         return replace(larger, log_proba=log_proba, verdict=verdict)
@@ -190,13 +190,13 @@ def _best_ridge(
     price, least = PAIRS_GAIN if design.terms.pairs else 0.0, np.inf
     latest = True
     for ridge in RIDGES:
-        if ridge < WEAK and not latest:
+        if ridge < WEAK_RIDGE and not latest:
             break
         scores = in_threads(partial(SmoothPath.follow, ridge=ridge), paths)
         mixed = [_mixed(*both) for both in zip(own, scores[: len(own)], strict=True)]
         log_proba = judge.normalised(mixed)
         verdict = judge.verdict(log_proba)
-        needed = price + (MIN_GAIN if ridge < WEAK else 0.0)
+        needed = price + (MIN_GAIN if ridge < WEAK_RIDGE else 0.0)
         latest = best is None or verdict.loss + needed < best.loss
         if latest:
             coefficients = [path.coefficients for path in paths]

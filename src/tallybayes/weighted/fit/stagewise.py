@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from tallybayes.weighted.cells.columns import ColumnCells
 from tallybayes.weighted.fit.cell_offsets import (
-    ALL_FOLDS,
     FOLDS,
+    MAX_ROWS_ALL_FOLDS,
     SALT,
     CorrectedCells,
     Correction,
@@ -301,7 +301,7 @@ class Rounds:
         index, stands = cells.learning_rows(rows)
         some = rows if len(index) == rows.n else rows.take(index)
         scores, fold = scores[index], some.folds(FOLDS, SALT)
-        if rows.n_classes == 2 and len(index) >= ALL_FOLDS:
+        if rows.n_classes == 2 and len(index) >= MAX_ROWS_ALL_FOLDS:
             codes = (self.codes(t, some.cells) for t in informative)
             if stops_early(codes, scores, some.y, stands, fold == 0):
                 return None

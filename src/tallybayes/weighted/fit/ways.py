@@ -32,19 +32,19 @@ Index = NDArray[np.intp]
 TRUSTS = np.sort(np.append(np.exp(np.arange(-1.2, 0.41, 0.1)), 1.0))
 BELOW, ABOVE = np.flatnonzero(np.isclose(TRUSTS, 1.0)).tolist()  # 1, and 1 with rounding
 PENALTY = 10.0  # nats times log² of the temperature: few rows say little about it
-CHANCE, SURE = 2.0, 5.0  # nats over the class shares, between which belief grows from 0 to 1
+CHANCE_GAIN, TRUSTED_GAIN = 2.0, 5.0  # nats over the class shares: from no trust to all of it
 RIDGES = (30.0, 3.0, 0.3, 0.03)
-HOPELESS = 1.02  # times the least loss of rows left out: a lower ridge is not tried
-ALL_PAIRS = 4.0  # nats that a model with all pairs that gain has to be better by
-LITTLE = 0.5  # nats left of all: no further ridge is tried
-CLEARLY, BEHIND = 1.1, 4.0  # times the best loss, and nats: what loses more is not corrected
-HOPELESSLY = 1.3  # the same of two parts: all pairs that gain are tried no more
+STOP_RATIO = 1.02  # times the least loss of rows left out: a lower ridge is not tried
+ALL_PAIRS_GAIN = 4.0  # nats that a model with all pairs that gain has to be better by
+MIN_LOSS = 0.5  # nats left of all: no further ridge is tried
+MAX_LOSS_RATIO, MAX_LOSS_EXCESS = 1.1, 4.0  # times the best loss, and nats, to be corrected
+MAX_ALL_PAIRS_RATIO = 1.3  # the same of two parts: all pairs that gain are tried no more
 STANDARD_ERRORS = 1.0  # of what corrections gain; the gain has to be more
-WORTH = 1.0  # nats that another ridge has to gain where rows are many, and further cycles
-HALVED = 0.5  # of the loss left by the weakest ridge: then cells are boosted
-TO_GAIN = 4.0  # nats left of all, at least, for it
-SURELY = 2.0  # standard errors: what further boosting gains has to be more
-AT_FIRST = 3.0  # the same of the first boosting: it may begin after each number of cycles
+MIN_GAIN = 1.0  # nats that another ridge has to gain where rows are many, and further cycles
+MAX_BOOSTED_SHARE = 0.5  # of the loss left by the weakest ridge: then cells are boosted
+MIN_BOOSTED_LOSS = 4.0  # nats left of all, at least, for it
+BOOST_STANDARD_ERRORS = 2.0  # standard errors: what further boosting gains has to be more
+FIRST_BOOST_STANDARD_ERRORS = 3.0  # the first may begin after each number of cycles
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,8 @@ class Judge:
         """The inverse temperature, times a share that grows from 0 to 1 with what is gained over
         the class shares, but for what the best of further choices gains by chance, in nats."""
         gain = self.loss_of_shares - verdict.loss - by_choice
-        return verdict.trust * float(np.clip((gain - CHANCE) / (SURE - CHANCE), 0.0, 1.0))
+        share = (gain - CHANCE_GAIN) / (TRUSTED_GAIN - CHANCE_GAIN)
+        return verdict.trust * float(np.clip(share, 0.0, 1.0))
 
 
 class Way:
@@ -161,12 +162,12 @@ class Way:
 
     @property
     def loss(self) -> float:
-        return self.verdict.loss + (ALL_PAIRS if self.all_that_gain else 0.0)
+        return self.verdict.loss + (ALL_PAIRS_GAIN if self.all_that_gain else 0.0)
 
     def correct(self, *, thoroughly: bool) -> None:
         """Corrects the fits under the ridge that the rows left out like best, tried from strong to
         weak; not at all where the gain is within its standard error. Once."""
-        if self.tried or self.verdict.loss <= LITTLE:
+        if self.tried or self.verdict.loss <= MIN_LOSS:
             return
         self.tried = True
         each = self.all_fits
@@ -187,15 +188,16 @@ class Way:
                 self.ridges = RIDGES[:tried]
                 self._become(each, paths, log_proba, verdict)
             lowest = min(lowest, now)
-            stops_early = now > HOPELESS * lowest or not (thoroughly or gained > WORTH)
-            if stops_early or self.verdict.loss <= LITTLE:
+            stops_early = now > STOP_RATIO * lowest or not (thoroughly or gained > MIN_GAIN)
+            if stops_early or self.verdict.loss <= MIN_LOSS:
                 return
 
     def boost(self) -> None:
         """Boosts the cells, from the corrections on, for as many cycles as the rows left out like
         best; where corrections under the weakest ridge have halved the loss. Labels that follow a
         rule are so, and no ridge is weak enough for them."""
-        if self.ridges != RIDGES or not TO_GAIN < self.verdict.loss < HALVED * self.uncorrected:
+        most = MAX_BOOSTED_SHARE * self.uncorrected
+        if self.ridges != RIDGES or not MIN_BOOSTED_LOSS < self.verdict.loss < most:
             return
         each = self.all_fits
         n, some = len(self.fits), in_threads(PartFit.path_from_corrections, each)
@@ -209,13 +211,13 @@ class Way:
             log_proba, done = self.judge.normalised(in_threads(more, paths)[:n]), cycles
             verdict = self.judge.verdict(log_proba)
             error = self.judge.error_of_sum(self.judge.row_losses(log_proba) - without)
-            surely = SURELY if self.cycles else AT_FIRST
-            gained = least - verdict.loss - surely * error
+            errors = BOOST_STANDARD_ERRORS if self.cycles else FIRST_BOOST_STANDARD_ERRORS
+            gained = least - verdict.loss - errors * error
             if gained > 0.0:
                 least -= gained
                 self.cycles = cycles
                 self._become(each, paths, log_proba, verdict)
-            if verdict.loss > before - WORTH or verdict.loss <= LITTLE:
+            if verdict.loss > before - MIN_GAIN or verdict.loss <= MIN_LOSS:
                 return
             before = verdict.loss
 
@@ -288,7 +290,7 @@ def with_all_pairs(before: Way) -> list[Way]:
     fits = in_threads(refit, parts[:2])
     log_proba = judge.log_proba(fits)
     without = judge.verdict(before.log_proba[: len(log_proba)])
-    if judge.verdict(log_proba).loss > HOPELESSLY * without.loss + BEHIND:
+    if judge.verdict(log_proba).loss > MAX_ALL_PAIRS_RATIO * without.loss + MAX_LOSS_EXCESS:
         return []
     left = [*parts[2:], *([before.whole.part] if before.whole else [])]
     fits += in_threads(refit, left)
@@ -300,7 +302,7 @@ def best_corrected(ways: list[Way], *, thoroughly: bool) -> Way:
     """The best way once corrected. A way that is clearly worse is not corrected."""
     best = None
     for way in sorted(ways, key=loss_of):
-        if best is None or way.loss <= CLEARLY * best.loss + BEHIND:
+        if best is None or way.loss <= MAX_LOSS_RATIO * best.loss + MAX_LOSS_EXCESS:
             way.correct(thoroughly=thoroughly)
             if best is None or way.loss < best.loss:
                 best = way
