@@ -398,3 +398,15 @@ def test_why_a_column_is_left_out_is_said(run, tmp_path):
     result = run("fit", "one.csv", "--target", "y")
     assert "needs two classes" in result.out
     assert "-0.0000" not in result.out
+
+
+def test_a_missing_target_is_reported_with_the_columns(run, tmp_path):
+    """And after a file that is not there."""
+    (tmp_path / "t.csv").write_text("a,b,label\n1,2,u\n")
+    expected = "Missing option '--target' / '-t': the label's column. The columns of t.csv are"
+    assert run("fit", "t.csv", code=2).line.endswith(f"{expected} a, b, label")
+    assert run("fit", "t.csv", "--column", "a=text", code=2).line.endswith("a, b, label")
+    given = run("fit", "-", "-o", "m.tally", stdin=b"a,label\n1,u\n", code=2)
+    assert given.line.endswith("The columns of standard input are a, label")
+    assert run("fit", "nothere.csv", code=1).line.endswith("nothere.csv: No such file or directory")
+    assert not (tmp_path / "m.tally").exists()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Never, Protocol
 
-from tallybayes.cli.terminal.failures import Failure, suggestion
+from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion
 from tallybayes.errors import listed
 from tallybayes.sources.opening.foreign import header_hint
 
-__all__ = ["Header", "Named", "need_columns", "need_target"]
+__all__ = ["Header", "Named", "missing_target", "need_columns", "need_target"]
 
 
 class Header(NamedTuple):
@@ -26,6 +26,15 @@ class Named(Protocol):
 
     @property
     def header(self) -> list[str]: ...
+
+
+def missing_target(source: Named) -> Never:
+    """Raises: no option names the label's column."""
+    raise Failure(
+        "Missing option '--target' / '-t': the label's column. The columns of "
+        f"{source.name} are {listed(source.header)}",
+        USAGE,
+    )
 
 
 def need_target(source: Named, target: str, columns: list[str]) -> None:

@@ -66,24 +66,25 @@ def _fit_rows(given: FitOptions, reading: Reading) -> None:
         text_columns = [name for name, family in families.items() if is_text(family)]
     settings = {} if text_columns else given.table_settings()
     weights = None if text_columns else class_weight_of(given.class_weight)
-    if given.target is None:
-        raise Failure("Missing option '--target' / '-t': the label's column", USAGE)
     if not given.plain:
         _need_levels(given.column, families)
     path = given.model_path
     _need_files(given, path)
-    from tallybayes.cli.io.targets import need_columns
+    from tallybayes.cli.io.targets import Header, missing_target, need_columns
     from tallybayes.sources.opening.stream import read_once
+
+    def need(header: Header) -> None:
+        if target is None:
+            missing_target(header)
+        need_columns(header, target, families)
 
     left_out = [name for name, family in families.items() if family is None]
     target = given.target
-    source = reading.open(
-        given.train,
-        left_out=left_out,
-        need=lambda header: need_columns(header, target, families),
-    )
+    source = reading.open(given.train, left_out=left_out, need=need)
+    if target is None:
+        missing_target(source)
     table = given.plain or any(_has_parameters(text) for text in given.column)
-    if text_columns and not table and _is_alone(source, text_columns, given.target, families):
+    if text_columns and not table and _is_alone(source, text_columns, target, families):
         _fit_column(given, reading, source, text_columns[0], left_out)
         return
     if text_columns:  # a column of text beside others is one family among them
@@ -94,7 +95,7 @@ def _fit_rows(given: FitOptions, reading: Reading) -> None:
     from tallybayes.cli.commands.training.tables import FitRequest, fit
 
     request = FitRequest(
-        given.target,
+        target,
         path,
         families,
         given.plain,
