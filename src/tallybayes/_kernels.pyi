@@ -689,18 +689,15 @@ def scaled_rows(
 ) -> None: ...
 def correction_curvature(cells: _I4, S: _F8, weight: _F8, diagonal: _F8, threads: int) -> None: ...
 def count_terms(
-    indptr: _I8, terms: _I4, codes: _I4, weights: _F8 | None, n_terms: int, n_classes: int
-) -> tuple[_I8, _I4, _F8]: ...
-def sum_terms(
     indptr: _I8,
     terms: _I4,
     codes: _I4,
     weights: _F8 | None,
-    values: _F8,
-    start: _I8,
-    classes: _I4,
+    values: _F8 | _I4 | None,
+    n_terms: int,
     n_classes: int,
-) -> _F8: ...
+    threads: int,
+) -> tuple[_I8, _I4, _F8, _F8 | None]: ...
 def document_sums_without(
     indptr: _I8,
     terms: _I4,

@@ -77,7 +77,9 @@ class TermCounts:
         places: NDArray[np.int32],
         codes: NDArray[np.int32],
         weights: Array | None = None,
-        values: Array | None = None,
+        values: Array | NDArray[np.int32] | None = None,
+        *,
+        threads: int = 1,
     ) -> TermCounts:
         """The tally of some documents.
 
@@ -94,18 +96,15 @@ class TermCounts:
             The class of each document.
         weights : float64 array (n_documents,), optional
             1 by default.
-        values : float64 array (n_entries,), optional
+        values : float64 or int32 array (n_entries,), optional
             What is summed beside the counts.
+        threads : int
+            How many; the result does not depend on it.
         """
-        start, classes, counts = _kernels.count_terms(
-            indptr, places, codes, weights, len(terms), len(labels)
+        start, classes, counts, sums = _kernels.count_terms(
+            indptr, places, codes, weights, values, len(terms), len(labels), threads
         )
         documents = np.bincount(codes, weights, len(labels)).astype(np.float64)
-        sums = None
-        if values is not None:
-            sums = _kernels.sum_terms(
-                indptr, places, codes, weights, values, start, classes, len(labels)
-            )
         return cls(term_array(terms), labels, documents, start, classes, counts, sums)._held()
 
     @property
@@ -145,6 +144,8 @@ class TermCounts:
     def _held(self) -> Self:
         """Without what holds nothing."""
         kept = self.counts != 0.0
+        if kept.all() and (self.start[1:] > self.start[:-1]).all() and self.documents.all():
+            return self
         if self.sums is not None:
             kept |= self.sums != 0.0
         of_term = np.add.reduceat(np.append(kept, False), self.start[:-1], dtype=np.int64)

@@ -22,7 +22,8 @@ def cases(draw):
 
 
 def counted(documents, y, k, threads=1):
-    return _kernels.count_terms(documents.indptr, documents.terms, y, None, documents.n_terms, k)
+    rows = documents.indptr, documents.terms, y, None, None
+    return _kernels.count_terms(*rows, documents.n_terms, k, threads)[:3]
 
 
 @given(cases())
@@ -168,7 +169,7 @@ def test_threads_change_no_bit(seed):
 def test_terms_out_of_range_are_refused(terms):
     indptr, y = np.array([0, 2]), np.zeros(1, dtype=np.int32)
     with pytest.raises((ValueError, IndexError), match="term is out of range"):
-        _kernels.count_terms(indptr, np.array(terms, dtype=np.int32), y, None, 3, 1)
+        _kernels.count_terms(indptr, np.array(terms, dtype=np.int32), y, None, None, 3, 1, 1)
 
 
 @pytest.mark.parametrize("label", [-1, 3, 100])
@@ -215,29 +216,48 @@ def test_a_document_of_any_weight_is_left_out_whole(case, tau, seed, ones):
         np.testing.assert_allclose(found, plain, atol=1e-9)
 
 
-@given(cases(), st.integers(0, 2**32 - 1))
-def test_sums_of_values_are_those_of_a_loop(case, seed):
+@given(cases(), st.integers(0, 2**32 - 1), st.sampled_from([np.float64, np.int32]))
+def test_sums_of_values_are_those_of_a_loop(case, seed, dtype):
     counts, y, k, _ = case
     random = np.random.default_rng(seed)
     weight = random.choice([0.5, 1.0, 3.0], len(y))
     documents = documents_of(counts)
-    start, classes, _ = counted(documents, y, k)
-    values = documents.counts.astype(np.float64)
-    rows = (documents.indptr, documents.terms, y)
-    found = _kernels.sum_terms(*rows, weight, values, start, classes, k)
-    dense = np.zeros((counts.shape[1], k))
+    values = documents.counts.astype(dtype)
+    rows, sizes = (documents.indptr, documents.terms, y), (counts.shape[1], k, 1)
+    start, classes, weights, found = _kernels.count_terms(*rows, weight, values, *sizes)
+    dense, held = np.zeros((2, counts.shape[1], k))
     for i, own in enumerate(y):
         dense[:, own] += weight[i] * counts[i]
+        held[:, own] += weight[i] * (counts[i] > 0)
     terms = np.repeat(np.arange(counts.shape[1]), np.diff(start))
-    np.testing.assert_allclose(found, dense[terms, classes], rtol=1e-12)
-    plain = _kernels.sum_terms(*rows, None, np.ones(len(values)), start, classes, k)
-    assert plain.tolist() == counted(documents, y, k)[2].tolist()
+    assert found.tolist() == dense[terms, classes].tolist()
+    assert weights.tolist() == held[terms, classes].tolist()
+    plain = _kernels.count_terms(*rows, None, np.ones(len(values), dtype), *sizes)
+    assert plain[3].tolist() == plain[2].tolist() == counted(documents, y, k)[2].tolist()
 
 
-def test_sums_of_pairs_that_were_not_counted_are_refused():
-    documents, y = documents_of(np.array([[1, 1], [1, 0]])), np.array([0, 1], dtype=np.int32)
-    start, classes, _ = counted(documents, y, 2)
-    with pytest.raises((IndexError, ValueError), match="was not counted with"):
-        _kernels.sum_terms(
-            documents.indptr, documents.terms, y[::-1].copy(), None, np.ones(3), start, classes, 2
-        )
+@pytest.mark.parametrize("ascending", [True, False])
+def test_terms_of_many_blocks_are_counted_as_by_bincount(ascending):
+    random = np.random.default_rng(5)
+    n, d, k, size = 300, 200_000, 4, 400
+    terms = np.stack([random.choice(d, size, replace=False) for _ in range(n)]).astype(np.int32)
+    terms[:, :20] = np.arange(0, d, d // 20)  # held by every document
+    terms = np.sort(terms, axis=1) if ascending else terms
+    y, weight = random.integers(0, k, n).astype(np.int32), random.random(n)
+    values = random.integers(1, 9, n * size).astype(np.int32)
+    indptr = np.arange(0, n * size + 1, size)
+    found = [
+        _kernels.count_terms(indptr, terms.ravel(), y, weight, values, d, k, threads)
+        for threads in (1, 3)
+    ]
+    for one, other in zip(*found, strict=True):
+        assert one.tobytes() == other.tobytes()
+    start, classes, counts, sums = found[0]
+    cells = (terms * np.int64(k) + y[:, None]).ravel()
+    held = np.unique(cells)
+    assert np.array_equal(np.repeat(np.arange(d), np.diff(start)) * k + classes, held)
+    by_class = np.argsort(np.repeat(y, size), kind="stable")  # the order in which they are added
+    of_entries = np.repeat(weight, size)
+    for got, added in ((counts, of_entries), (sums, of_entries * values)):
+        expected = np.bincount(cells[by_class], added[by_class], d * k)[held]
+        assert np.array_equal(got, expected)

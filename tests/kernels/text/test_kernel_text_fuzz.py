@@ -203,7 +203,9 @@ def documents_round(rng):
 
     weights = rng.normal(size=n) if rng.random() < 0.5 else None
     some = [int(v) for v in (d + rng.integers(-1, 2), k + rng.integers(-1, 2))]
-    attempt(_kernels.count_terms, indptr, terms, y, weights, *some)
+    summed = (None, values.astype(np.float64), np.ones(len(terms), dtype=np.int32))
+    for given in summed:
+        attempt(_kernels.count_terms, indptr, terms, y, weights, given, *some, 2)
     held = np.sort(rng.random((d, k)) < 0.5, axis=1)
     start = np.concatenate([[0], np.cumsum(held.sum(axis=1))]).astype(np.int64)
     classes = np.nonzero(held)[1].astype(np.int32)
@@ -217,8 +219,6 @@ def documents_round(rng):
         *(indptr, terms, values, y if has else None, start, classes, pair, own if has else None),
         *(expected, row, bins, np.empty((n, k, 4)), 2),
     )
-    weighted = values.astype(np.float64)
-    attempt(_kernels.sum_terms, indptr, terms, y, weights, weighted, start, classes, k)
     attempt(
         _kernels.document_sums_without,
         *(indptr, terms, values, y, rng.random(n), start, classes, np.abs(pair), rng.random(d)),

@@ -48,38 +48,37 @@ TermPairs pairs_of(const Starts& start, const Codes& classes, i64 n_classes) {
     return {start.data(), classes.data(), terms};
 }
 
+template <class Value>
 nb::tuple counted(Starts indptr, Codes terms, Codes codes, std::optional<InArray<double, 1>> weights,
-                  i64 n_terms, i64 n_classes) {
+                  std::optional<InArray<Value, 1>> values, i64 n_terms, i64 n_classes, int threads) {
     const i64 n = need_starts(indptr, terms.shape(0));
     need(static_cast<i64>(codes.shape(0)) == n, "rows differ");
     need(n_terms >= 0 && n_classes >= 0, "the numbers of terms and classes must be at least 0");
     need(!weights || static_cast<i64>(weights->shape(0)) == n, "weights differ");
+    need(!values || values->shape(0) == terms.shape(0), "values and terms differ in length");
     CountedTerms found;
     {
         nb::gil_scoped_release release;
-        found = count_terms(indptr.data(), terms.data(), codes.data(),
-                            weights ? weights->data() : nullptr, n, n_terms, n_classes);
+        const LabelledDocuments<Value> documents{indptr.data(),
+                                                 terms.data(),
+                                                 values ? values->data() : nullptr,
+                                                 codes.data(),
+                                                 weights ? weights->data() : nullptr,
+                                                 n,
+                                                 n_terms,
+                                                 n_classes};
+        found = TermCounter<Value>(documents).counted(threads);
     }
+    nb::object sums = nb::none();
+    if (values) sums = nb::cast(as_array(std::move(found.sums)));
     return nb::make_tuple(as_array(std::move(found.start)), as_array(std::move(found.classes)),
-                          as_array(std::move(found.counts)));
+                          as_array(std::move(found.counts)), sums);
 }
 
-nb::object summed(Starts indptr, Codes terms, Codes codes, std::optional<InArray<double, 1>> weights,
-                  InArray<double, 1> values, Starts start, Codes classes, i64 n_classes) {
-    const TermPairs pairs = pairs_of(start, classes, n_classes);
-    const i64 n = need_starts(indptr, terms.shape(0));
-    need(within(terms.data(), terms.shape(0), 0, pairs.terms), "a term is out of range");
-    need(static_cast<i64>(codes.shape(0)) == n, "rows differ");
-    need(within(codes.data(), n, 0, n_classes), "a class code is out of range");
-    need(!weights || static_cast<i64>(weights->shape(0)) == n, "weights differ");
-    need(values.shape(0) == terms.shape(0), "values and terms differ in length");
-    std::vector<double> found;
-    {
-        nb::gil_scoped_release release;
-        found = sum_terms(indptr.data(), terms.data(), codes.data(),
-                          weights ? weights->data() : nullptr, values.data(), n, pairs, n_classes);
-    }
-    return nb::cast(as_array(std::move(found)));
+template <class Value>
+void bind_counted(nb::module_& m) {
+    m.def("count_terms", &counted<Value>, "indptr"_a, "terms"_a, "codes"_a, "weights"_a.none(),
+          "values"_a.none(), "n_terms"_a, "n_classes"_a, "threads"_a);
 }
 
 void without(Starts indptr, Codes terms, InArray<float, 1> values, Codes y,
@@ -244,10 +243,8 @@ struct DocumentScorer {
 }  // namespace
 
 void bind_documents(nb::module_& m) {
-    m.def("count_terms", &counted, "indptr"_a, "terms"_a, "codes"_a, "weights"_a.none(), "n_terms"_a,
-          "n_classes"_a);
-    m.def("sum_terms", &summed, "indptr"_a, "terms"_a, "codes"_a, "weights"_a.none(), "values"_a,
-          "start"_a, "classes"_a, "n_classes"_a);
+    bind_counted<double>(m);
+    bind_counted<i32>(m);
     m.def("document_sums_without", &without, "indptr"_a, "terms"_a, "values"_a, "y"_a, "weight"_a,
           "start"_a, "classes"_a, "counts"_a, "frequency"_a, "first"_a, "share"_a, "tau"_a,
           "of_an_order"_a, "Z"_a, "threads"_a);

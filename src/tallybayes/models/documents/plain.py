@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
+from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.models.documents.events import (
     Bernoulli,
@@ -190,12 +191,15 @@ class PlainLearner:
             By default that of these documents, where it is fixed.
         """
         rows = (terms, labels, documents.indptr, documents.terms, codes, weights)
+        threads = get_num_threads()
         if self.summed is None:
-            return TermCounts.counted(*rows)
+            return TermCounts.counted(*rows, threads=threads)
         idf = None
         if self.transforms.fixes_idf:
-            idf = (fixed or FixedIdf.of_tally(TermCounts.counted(*rows))).of(terms)
-        return TermCounts.counted(*rows, self.transforms.values(documents, idf))
+            first = fixed or FixedIdf.of_tally(TermCounts.counted(*rows, threads=threads))
+            idf = first.of(terms)
+        values = self.transforms.summands(documents, idf)
+        return TermCounts.counted(*rows, values, threads=threads)
 
     def fitted(
         self,

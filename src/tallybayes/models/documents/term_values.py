@@ -108,6 +108,14 @@ class Transforms(NamedTuple):
             found *= fixed[documents.terms]
         return length_normalized(documents.indptr, found) if self.length_normalize else found
 
+    def summands(self, documents: Documents, fixed: Array | None) -> Array | NDArray[np.int32]:
+        """:meth:`values` to be summed: without a copy if they are the counts themselves."""
+        counts = documents.counts
+        as_counted = self.tf is None and not self.length_normalize and fixed is None
+        if as_counted and counts.dtype == np.int32:
+            return counts.astype(np.int32, copy=False)
+        return self.values(documents, fixed)
+
 
 @dataclass(frozen=True, eq=False)
 class FixedIdf:

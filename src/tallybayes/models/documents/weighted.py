@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
+from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.families.text.ratios import TermTable
 from tallybayes.labels import places_among
@@ -153,7 +154,8 @@ class DocumentModel:
         weights: Array | None,
     ) -> TermCounts:
         """The tally of more documents."""
-        return TermCounts.counted(terms, labels, documents.indptr, documents.terms, codes, weights)
+        rows = documents.indptr, documents.terms, codes, weights
+        return TermCounts.counted(terms, labels, *rows, threads=get_num_threads())
 
     def reweighted(
         self, documents: Documents, y: NDArray[np.int32], weights: Array | None, *, ridge: bool
@@ -245,7 +247,8 @@ class WeightedLearner(NamedTuple):
         weights: Array | None,
     ) -> TermCounts:
         """The tally of the first documents."""
-        return TermCounts.counted(terms, labels, documents.indptr, documents.terms, codes, weights)
+        rows = documents.indptr, documents.terms, codes, weights
+        return TermCounts.counted(terms, labels, *rows, threads=get_num_threads())
 
     def fitted(
         self,

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from tallybayes import _kernels
+from tallybayes.engines.threads import get_num_threads
 from tallybayes.families.text.ratios import TermTable
 from tallybayes.tokens.rows import Documents
 
@@ -100,8 +101,9 @@ class PartLabelled(NamedTuple):
     def table(self, counted: Mask, soft: SoftLabels | None, weight: float) -> TermTable:
         """The counts of what :meth:`expanded` gives."""
         rows = self.expanded(counted, soft, weight)
-        start, classes, counts = _kernels.count_terms(
-            rows.indptr, rows.terms, rows.classes, rows.weights, len(self.order), self.n_classes
+        sizes = len(self.order), self.n_classes
+        start, classes, counts, _ = _kernels.count_terms(
+            rows.indptr, rows.terms, rows.classes, rows.weights, None, *sizes, get_num_threads()
         )
         documents = np.bincount(rows.classes, rows.weights, self.n_classes).astype(np.float64)
         return TermTable(start, classes, counts, documents, self.order)
