@@ -104,6 +104,9 @@ public:
     std::size_t size() const { return terms.size(); }
     std::size_t words() const { return word_end_.size() - 1; }
     const u8* word_at(u32 word) const { return word_bytes_.data() + word_end_[word]; }
+    [[gnu::always_inline]] void prefetch_spelling(u32 word) const {
+        __builtin_prefetch(word_bytes_.data() + word_end_[word]);
+    }
     std::size_t word_size(u32 word) const { return word_end_[word + 1] - word_end_[word]; }
 
     [[gnu::always_inline]] void prefetch_word(const WordKey& key) const { word_slots_.prefetch(key.hash); }

@@ -7,6 +7,7 @@
 
 #include "text/reader.hpp"
 #include "text/sinks.hpp"
+#include "text/spelling.hpp"
 
 namespace tb {
 
@@ -19,9 +20,12 @@ inline void lower_to(std::atomic<std::size_t>& least, std::size_t value) {
 }
 
 struct SortedTerms {
-    std::vector<u8> bytes;         // all terms, one after the other
-    std::vector<i64> end;          // where each begins; one more than terms
-    std::vector<i64> documents;    // that hold the term
+    std::vector<u8> bytes;  // all terms, one after the other
+    std::vector<i64> end;   // where each begins; one more than terms
+};
+
+struct TermFrequencies {  // of sorted terms
+    std::vector<i64> documents;  // that hold the term
     std::vector<i64> occurrences;
 };
 
@@ -63,18 +67,20 @@ public:
     }
 
     // Joins and sorts; nothing is added afterwards.
-    SortedTerms sorted() {
+    SortedTerms sorted(int threads) {
         if (parts_.empty()) parts_.push_back(std::make_unique<Part>(*this));
         join();
-        const Terms& all = parts_[0]->sink.terms;
-        std::vector<Frequency> found(all.size());
-        for (std::size_t p = 0; p < parts_.size(); ++p)
-            for (const Entry& e : parts_[p]->sink.entries) {
-                Frequency& of = found[p ? joined_[p][e.term] : e.term];
-                ++of.documents;
-                of.occurrences += e.count;
-            }
-        return in_order(found);
+        return in_order(threads);
+    }
+
+    // After sorted, before columns are known.
+    TermFrequencies frequencies() const {
+        TermFrequencies found{std::vector<i64>(ranked_, 0), std::vector<i64>(ranked_, 0)};
+        each_entry([&](u32 term, const Entry& e) {
+            ++found.documents[rank_[term]];
+            found.occurrences[rank_[term]] += e.count;
+        });
+        return found;
     }
 
     // column: of each sorted term, −1 if it is left out
@@ -136,9 +142,6 @@ private:
         std::size_t part, entries;
         Range rows;
     };
-    struct Frequency {
-        i64 documents = 0, occurrences = 0;
-    };
     struct Placed {
         u32 column, count, row;  // the row in its task
     };
@@ -154,6 +157,12 @@ private:
         });
     }
 
+    template <class Use>
+    void each_entry(Use&& use) const {  // use(term of part 0, entry)
+        for (std::size_t p = 0; p < parts_.size(); ++p)
+            for (const Entry& e : parts_[p]->sink.entries) use(joined_[p][e.term], e);
+    }
+
     // joined_[part][term] = the term of part 0 that is the same
     void join() {
         Terms& all = parts_[0]->sink.terms;
@@ -167,6 +176,11 @@ private:
             to.resize(some.size());
             for (std::size_t i = 0; i < some.size(); ++i) {
                 const Term term = some.terms[i];
+                if (words && i + AHEAD < some.size()) {
+                    const Term& next = some.terms[i + AHEAD];  // a gram of terms that are joined
+                    if (next.parent < i && next.symbol < i)
+                        all.prefetch_gram(Terms::gram_key(to[next.parent], to[next.symbol]));
+                }
                 if (words && term.parent == ROOT) {
                     const u8* text = some.word_at(term.symbol);
                     const std::size_t size = some.word_size(term.symbol);
@@ -221,9 +235,19 @@ private:
         return symbols;
     }
 
-    // Terms in the order of their strings: n-grams below their parent, children by symbol. A token
-    // that begins another is followed there by a letter, which comes after the space.
-    SortedTerms in_order(const std::vector<Frequency>& found) {
+    struct Child {
+        u32 term, symbol;  // the number of a word, or a code point
+    };
+    struct Children {
+        std::vector<std::size_t> begin;  // of each term; those of the root are last
+        std::vector<Child> all;          // by parent, then by symbol
+
+        std::size_t size_of(u32 term) const { return begin[term + 1] - begin[term]; }
+    };
+
+    // A token that begins another is followed there by a letter, which comes after the space: so the
+    // order of n-grams below their parent is that of their symbols.
+    Children children() const {
         const Terms& all = parts_[0]->sink.terms;
         const std::size_t n = all.size();
         const bool words = rules_.unit == Unit::words;
@@ -233,80 +257,80 @@ private:
         const auto order = [&](const Term& t, std::size_t i) {
             return !words ? t.symbol : t.parent == ROOT ? rank[i] : rank[t.symbol];
         };
-        std::vector<u32> by_symbol = counting_order(
-            n, words ? symbols.size() : CODE_POINTS, nullptr,
-            [&](std::size_t i) { return order(all.terms[i], i); });
-        std::vector<std::size_t> begin;  // of the children of each term; those of the root are last
-        std::vector<u32> children = counting_order(
-            n, n + 1, &begin,
-            [&](std::size_t i) {
-                const u32 parent = all.terms[i].parent;
-                return parent == ROOT ? static_cast<u32>(n) : parent;
-            },
-            &by_symbol);
-        SortedTerms out;
-        out.end.push_back(0);
-        rank_.assign(n, NO_TERM);
-        struct Level {
-            std::size_t next, end, prefix;
+        const std::vector<u32> by_symbol =
+            counting_order(n, words ? symbols.size() : CODE_POINTS,
+                           [&](std::size_t i) { return order(all.terms[i], i); });
+        const auto parent = [&](std::size_t i) {
+            return all.terms[i].parent == ROOT ? n : std::size_t(all.terms[i].parent);
         };
-        std::vector<u8> text;
-        std::vector<Level> path{{begin[n], begin[n + 1], 0}};
-        ranked_ = 0;
-        while (!path.empty()) {
-            Level& level = path.back();
-            text.resize(level.prefix);
-            if (level.next == level.end) {
-                path.pop_back();
-                continue;
-            }
-            const u32 term = children[level.next++];
-            append(text, all, term, path.size() > 1);
-            if (found[term].documents) {
-                rank_[term] = ranked_++;
-                out.bytes.insert(out.bytes.end(), text.begin(), text.end());
-                out.end.push_back(static_cast<i64>(out.bytes.size()));
-                out.documents.push_back(found[term].documents);
-                out.occurrences.push_back(found[term].occurrences);
-            }
-            if (begin[term] < begin[term + 1])
-                path.push_back({begin[term], begin[term + 1], text.size()});
+        Children out{std::vector<std::size_t>(n + 2, 0), std::vector<Child>(n)};
+        for (std::size_t i = 0; i < n; ++i) ++out.begin[parent(i) + 1];
+        std::partial_sum(out.begin.begin(), out.begin.end(), out.begin.begin());
+        std::vector<std::size_t> at(out.begin.begin(), out.begin.end() - 1);
+        for (u32 term : by_symbol) {
+            const Term& t = all.terms[term];
+            const u32 symbol = words && t.parent != ROOT ? all.terms[t.symbol].symbol : t.symbol;
+            out.all[at[parent(term)]++] = {term, symbol};
         }
         return out;
     }
 
-    void append(std::vector<u8>& text, const Terms& all, u32 term, bool later) const {
-        u32 symbol = all.terms[term].symbol;
-        if (rules_.unit != Unit::words) {
-            u8 bytes[4];
-            text.insert(text.end(), bytes, put_code_point(bytes, symbol));
-            return;
+    // Terms in the order of their strings: n-grams below their parent, children by symbol.
+    SortedTerms in_order(int threads) {
+        const Terms& all = parts_[0]->sink.terms;
+        const u32 root = static_cast<u32>(all.size());
+        const Children below = children();
+        std::vector<u8> held(rules_.min_n > 1 ? all.size() : 0);  // none: every term is
+        if (!held.empty()) each_entry([&](u32 term, const Entry&) { held[term] = 1; });
+        const std::size_t first = below.begin[root], n = below.size_of(root);
+        const i64 tasks = threads_for(4 * static_cast<i64>(all.size()), static_cast<i64>(n), threads);
+        std::vector<std::size_t> cut = {first};
+        std::size_t here = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            here += 1 + below.size_of(below.all[first + i].term);
+            const std::size_t done = static_cast<std::size_t>(tasks);
+            if (cut.size() < done && here * done >= cut.size() * all.size()) cut.push_back(first + i + 1);
         }
-        if (later) {
-            text.push_back(' ');
-            symbol = all.terms[symbol].symbol;
-        }
-        const u8* at = all.word_at(symbol);
-        text.insert(text.end(), at, at + all.word_size(symbol));
+        cut.push_back(first + n);
+        const i64 used = static_cast<i64>(cut.size()) - 1;
+        std::vector<SpelledTerms> spelled(static_cast<std::size_t>(used));
+        run_tasks(used, static_cast<int>(tasks), [&](i64 t, int) {
+            const std::size_t part = static_cast<std::size_t>(t);
+            TermSpeller(all, rules_.unit == Unit::words, rules_.max_n)
+                .spell(below, held, cut[part], cut[part + 1], spelled[part]);
+        });
+        return ranked(std::move(spelled), all.size());
     }
 
-    // 0 … n − 1 (or `from`) sorted by key, stably; begins: where each key begins
+    SortedTerms ranked(std::vector<SpelledTerms> parts, std::size_t terms) {
+        rank_.assign(terms, NO_TERM);
+        ranked_ = 0;
+        SortedTerms out;
+        for (SpelledTerms& part : parts) {
+            for (u32 term : part.terms) rank_[term] = ranked_++;
+            if (out.end.empty()) {
+                out = {std::move(part.bytes), std::move(part.end)};
+                continue;
+            }
+            const i64 before = out.end.back();
+            out.bytes.insert(out.bytes.end(), part.bytes.begin(), part.bytes.end());
+            for (std::size_t i = 1; i < part.end.size(); ++i) out.end.push_back(before + part.end[i]);
+        }
+        return out;
+    }
+
+    // 0 … n − 1 sorted by key, stably
     template <class KeyOf>
-    static std::vector<u32> counting_order(std::size_t n, std::size_t keys,
-                                           std::vector<std::size_t>* begins, KeyOf&& key_of,
-                                           const std::vector<u32>* from = nullptr) {
+    static std::vector<u32> counting_order(std::size_t n, std::size_t keys, KeyOf&& key_of) {
         std::vector<std::size_t> at(keys + 1, 0);
         for (std::size_t i = 0; i < n; ++i) ++at[key_of(i) + 1];
         std::partial_sum(at.begin(), at.end(), at.begin());
-        if (begins) *begins = at;
         std::vector<u32> out(n);
-        for (std::size_t i = 0; i < n; ++i) {
-            const u32 item = from ? (*from)[i] : static_cast<u32>(i);
-            out[at[key_of(item)]++] = item;
-        }
+        for (std::size_t i = 0; i < n; ++i) out[at[key_of(i)]++] = static_cast<u32>(i);
         return out;
     }
 
+    static constexpr std::size_t AHEAD = 8;
     const TextRules& rules_;
     std::vector<std::string> stop_words_;
     std::vector<std::unique_ptr<Part>> parts_;

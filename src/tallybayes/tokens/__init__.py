@@ -7,12 +7,19 @@ where they are, and ``counting`` makes a vocabulary, counts by one that is given
 from __future__ import annotations
 
 from tallybayes.tokens.compiled_rules import CJK, MARKS, WORDS, compiled_rules
-from tallybayes.tokens.counting import SortedTerms, count_given, count_hashed, count_vocabulary
+from tallybayes.tokens.counting import (
+    Frequencies,
+    SortedTerms,
+    count_given,
+    count_hashed,
+    count_vocabulary,
+)
 
 __all__ = [
     "CJK",
     "MARKS",
     "WORDS",
+    "Frequencies",
     "SortedTerms",
     "compiled_rules",
     "count_given",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -12,16 +12,31 @@ from numpy.typing import DTypeLike, NDArray
 from tallybayes import _kernels
 from tallybayes.tokens.documents import all_at_once, document_batches, refuse
 
-__all__ = ["Rows", "SortedTerms", "count_given", "count_hashed", "count_vocabulary"]
+__all__ = ["Frequencies", "Rows", "SortedTerms", "count_given", "count_hashed", "count_vocabulary"]
 
 Rows = tuple[NDArray[Any], NDArray[np.int32], NDArray[Any]]
 """Row pointers, column numbers and counts of a CSR matrix; columns rise within each row."""
 
-Choose = Callable[["SortedTerms", int], NDArray[np.bool_] | None]
+Choose = Callable[["Frequencies", int], NDArray[np.bool_]]
 
 
 DIRECT = frozenset(map(np.dtype, (np.int64, np.int32, np.float64, np.float32)))
 """Types of counts that the kernel writes."""
+
+
+class Frequencies(NamedTuple):
+    """How frequent each term of some documents is.
+
+    Parameters
+    ----------
+    documents : ndarray of int64, shape (n_terms,)
+        The number of documents that hold each term.
+    occurrences : ndarray of int64, shape (n_terms,)
+        How often each term occurs.
+    """
+
+    documents: NDArray[np.int64]
+    occurrences: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -34,28 +49,20 @@ class SortedTerms:
         All terms in UTF-8, one after the other.
     end : ndarray of int64, shape (n_terms + 1,)
         Where each begins, and the last ends.
-    documents : ndarray of int64, shape (n_terms,)
-        The number of documents that hold each term.
-    occurrences : ndarray of int64, shape (n_terms,)
-        How often each term occurs.
     """
 
     text: NDArray[np.uint8]
     end: NDArray[np.int64]
-    documents: NDArray[np.int64]
-    occurrences: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.end) - 1
 
     @classmethod
     def of(cls, terms: Iterable[str]) -> SortedTerms:
-        """Terms in the order in which they are given; not counted in any document."""
+        """Terms in the order in which they are given."""
         encoded = [term.encode() for term in terms]
         end = np.concatenate([[0], np.cumsum([len(e) for e in encoded], dtype=np.int64)])
-        nothing = np.zeros(len(encoded), dtype=np.int64)
-        text = np.frombuffer(b"".join(encoded), np.uint8)
-        return cls(text, end.astype(np.int64), nothing, nothing)
+        return cls(np.frombuffer(b"".join(encoded), np.uint8), end.astype(np.int64))
 
     def strings(self) -> list[str]:
         """The terms as strings."""
@@ -65,8 +72,7 @@ class SortedTerms:
         """Some of the terms, in the same order."""
         sizes = np.diff(self.end)
         end = np.concatenate([[0], np.cumsum(sizes[keep])]).astype(np.int64)
-        text = self.text[np.repeat(keep, sizes)]
-        return SortedTerms(text, end, self.documents[keep], self.occurrences[keep])
+        return SortedTerms(self.text[np.repeat(keep, sizes)], end)
 
 
 def _add_all(documents: Any, add: Callable[[_kernels.TextDocuments], int], before: int = 0) -> int:
@@ -111,8 +117,8 @@ def count_vocabulary(
         Of str, or bytes in UTF-8.
     stop_words : iterable of str
         Tokens that are left out before n-grams are made.
-    choose : callable (terms, n_documents) -> mask, optional
-        Which terms are kept; None stands for all.
+    choose : callable (frequencies, n_documents) -> mask, optional
+        Which terms are kept; all by default.
     dtype : dtype
         Of the counts.
     threads : int
@@ -132,9 +138,9 @@ def count_vocabulary(
     """
     growing = _kernels.GrowingVocabulary(rules, encoded_stop_words(stop_words))
     _add_all(documents, lambda batch: growing.add(batch, threads))
-    terms = SortedTerms(*growing.sorted())
+    terms = SortedTerms(*growing.sorted(threads))
     columns = np.arange(len(terms), dtype=np.int32)
-    keep = choose(terms, len(growing)) if choose else None
+    keep = choose(Frequencies(*growing.frequencies()), len(growing)) if choose else None
     if keep is not None and not keep.all():
         columns = np.where(keep, np.cumsum(keep) - 1, -1).astype(np.int32)
         terms = terms.chosen(keep)

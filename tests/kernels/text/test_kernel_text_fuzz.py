@@ -96,9 +96,10 @@ def grow(rng, rules, stop_words):
         assert fault == (-1 if all(valid) else valid.index(False))
         if fault >= 0:
             with pytest.raises(ValueError, match="all read"):
-                growing.sorted()
+                growing.sorted(1)
             return None
-    text, end, held, occurrences = growing.sorted()
+    text, end = growing.sorted(int(rng.integers(1, 4)))
+    held, occurrences = growing.frequencies()
     terms = _kernels.decode_terms(text, end)
     assert terms == sorted(set(terms))
     column = np.arange(len(terms), dtype=np.int32)
@@ -117,16 +118,18 @@ def misuse(rng, rules):
     """Calls of a vocabulary in any order, with arrays of any size."""
     growing = _kernels.GrowingVocabulary(rules, [some_bytes(rng)])
     ends = np.zeros(1, dtype=np.int64)
-    for call in rng.integers(0, 4, 6).tolist():
+    for call in rng.integers(0, 5, 6).tolist():
         size = int(rng.integers(0, 12))
         try:
             if call == 0:
                 growing.add(given_to_kernel(rng, some_documents(rng)), 2)
             elif call == 1:
-                growing.sorted()
+                growing.sorted(2)
             elif call == 2:
                 column = rng.integers(-2, 99, size).astype(np.int32)
                 ends = growing.row_ends(column, 2)
+            elif call == 3:
+                growing.frequencies()
             else:
                 room = int(ends[-1]) if rng.random() < 0.5 else size
                 shifted = ends + rng.integers(0, 2, len(ends))

@@ -130,10 +130,15 @@ public:
         return fault;
     }
 
-    SortedTerms sorted() {
+    SortedTerms sorted(int threads) {
         need(state_ == State::growing, "terms are sorted once, of documents that were all read");
         state_ = State::sorted;
-        return vocabulary_.sorted();
+        return vocabulary_.sorted(threads);
+    }
+
+    TermFrequencies frequencies() const {
+        need(state_ == State::sorted, "frequencies are asked for between terms and columns");
+        return vocabulary_.frequencies();
     }
 
     std::vector<i64> row_ends(InVector<i32> column, int threads) {
@@ -219,16 +224,26 @@ void bind_text(nb::module_& m) {
                 return v.add(documents, threads);
             },
             "documents"_a, "threads"_a)
-        .def("sorted",
-             [](Growing& v) {
-                 SortedTerms terms;
+        .def(
+            "sorted",
+            [](Growing& v, int threads) {
+                SortedTerms terms;
+                {
+                    nb::gil_scoped_release release;
+                    terms = v.sorted(threads);
+                }
+                return nb::make_tuple(as_array(std::move(terms.bytes)), as_array(std::move(terms.end)));
+            },
+            "threads"_a)
+        .def("frequencies",
+             [](const Growing& v) {
+                 TermFrequencies found;
                  {
                      nb::gil_scoped_release release;
-                     terms = v.sorted();
+                     found = v.frequencies();
                  }
-                 return nb::make_tuple(as_array(std::move(terms.bytes)), as_array(std::move(terms.end)),
-                                       as_array(std::move(terms.documents)),
-                                       as_array(std::move(terms.occurrences)));
+                 return nb::make_tuple(as_array(std::move(found.documents)),
+                                       as_array(std::move(found.occurrences)));
              })
         .def(
             "row_ends",

@@ -15,7 +15,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import SlowTokensWarning, warn_user
 from tallybayes.estimators.text.given_documents import decoded, need_several
-from tallybayes.estimators.text.term_choice import chosen_terms, need_no_choice
+from tallybayes.estimators.text.term_choice import (
+    chooses_terms,
+    chosen_terms,
+    need_no_choice,
+    need_terms,
+)
 from tallybayes.estimators.text.term_rules import (
     makes_terms_in_python,
     need_hashing,
@@ -28,7 +33,7 @@ from tallybayes.tokens import (
     CJK,
     MARKS,
     WORDS,
-    SortedTerms,
+    Frequencies,
     count_given,
     count_hashed,
     count_vocabulary,
@@ -339,21 +344,23 @@ class CountVectorizer(VocabularyVectorizer):
         if self.fixed_vocabulary_:
             warn_of_capitals(self)
             return self.transform(documents)
+        chosen = chooses_terms(self.min_df, self.max_df, self.max_features)
         terms, rows = count_vocabulary(
             rules,
             decoded(self, documents),
             stop_words=self.get_stop_words() or (),
-            choose=self._choose,
+            choose=self._choose if chosen else None,
             dtype=self.dtype,
             threads=get_num_threads(),
         )
+        need_terms(len(terms))
         del self.vocabulary_
         self._terms = terms
         return self._matrix(rows, len(terms))
 
-    def _choose(self, terms: SortedTerms, n: int) -> NDArray[np.bool_] | None:
+    def _choose(self, frequencies: Frequencies, n: int) -> NDArray[np.bool_]:
         return chosen_terms(
-            terms,
+            frequencies,
             n,
             min_df=self.min_df,
             max_df=self.max_df,

@@ -8,13 +8,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from tallybayes.tokens import SortedTerms
+from tallybayes.tokens import Frequencies
 
-__all__ = ["chosen_terms", "need_no_choice"]
+__all__ = ["chooses_terms", "chosen_terms", "need_no_choice", "need_terms"]
+
+
+def need_terms(n_terms: int) -> None:
+    """Raise ValueError for an empty vocabulary."""
+    if not n_terms:
+        raise ValueError(
+            "empty vocabulary; perhaps the documents only contain stop words. Give documents with "
+            "tokens, or a token_pattern that finds some in them"
+        )
+
+
+def chooses_terms(min_df: float, max_df: float, max_features: int | None) -> bool:
+    """Whether the parameters of a CountVectorizer can leave a term out."""
+    of_all = isinstance(min_df, Integral) and min_df <= 1
+    up_to_all = not isinstance(max_df, Integral) and max_df == 1.0
+    return not (of_all and up_to_all and max_features is None)
 
 
 def chosen_terms(
-    terms: SortedTerms,
+    frequencies: Frequencies,
     n_documents: int,
     *,
     min_df: float,
@@ -30,11 +46,7 @@ def chosen_terms(
     ValueError
         If there are no terms, or the limits drop all of them.
     """
-    if not len(terms):
-        raise ValueError(
-            "empty vocabulary; perhaps the documents only contain stop words. Give documents with "
-            "tokens, or a token_pattern that finds some in them"
-        )
+    need_terms(len(frequencies.documents))
     most = _documents(max_df, n_documents)
     least = _documents(min_df, n_documents)
     if most < least:
@@ -43,12 +55,12 @@ def chosen_terms(
             f"{n_documents} documents and min_df={min_df} is {least:g}; raise max_df or lower "
             "min_df"
         )
-    keep = (terms.documents <= most) & (terms.documents >= least)
+    keep = (frequencies.documents <= most) & (frequencies.documents >= least)
     if max_features is not None and keep.sum() > max_features:
-        frequency = terms.documents if binary else terms.occurrences
+        frequency = frequencies.documents if binary else frequencies.occurrences
         totals = frequency[keep].astype(np.ones(1, dtype).sum().dtype)
         kept = np.flatnonzero(keep)[(-totals).argsort()[:max_features]]  # ties as scikit-learn
-        keep = np.zeros(len(terms), dtype=bool)
+        keep = np.zeros(len(frequency), dtype=bool)
         keep[kept] = True
     if not keep.any():
         raise ValueError(
