@@ -3,12 +3,12 @@ buckets."""
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes import _kernels
 from tallybayes.persistence.checks import Unfit, array, need
 from tallybayes.tally.term_arrays import terms_ascend
 from tallybayes.tally.terms import TermCounts
@@ -28,7 +28,6 @@ Arrays = dict[str, NDArray[Any]]
 MIN_TERM_WEIGHT, MAX_TERM_WEIGHT = 1e-30, 1e30
 """Of counted terms: bins are of the binary logarithm in a byte."""
 
-CHUNK_TERMS = 1 << 16  # terms that are decoded
 ROUNDING = 1e-6  # by which more documents may hold a term than there are
 TEXT, END, BUCKETS = "terms.text", "terms.end", "terms.buckets"
 
@@ -51,7 +50,7 @@ def restored_terms(held: Arrays, n_features: int | None) -> NDArray[Any]:
     if n_features is not None:
         terms = array("i8", -1, minimum=0, maximum=n_features - 1)(held[BUCKETS], BUCKETS)
     else:
-        content = array("u1", -1)(held[TEXT], TEXT).tobytes()
+        content = np.ascontiguousarray(array("u1", -1)(held[TEXT], TEXT))
         end = array("i8", -1, minimum=0, maximum=len(content))(held[END], END)
         need(bool((end[1:] >= end[:-1]).all()), f"{END} ascends")
         need(int(end[-1] if len(end) else 0) == len(content), f"{END} ends with the text")
@@ -61,15 +60,13 @@ def restored_terms(held: Arrays, n_features: int | None) -> NDArray[Any]:
     return found
 
 
-def _decoded(content: bytes, ends: NDArray[np.int64]) -> NDArray[Any]:
-    """Terms from a text, some at a time: Python's strings take several times their room."""
+def _decoded(content: NDArray[np.uint8], ends: NDArray[np.int64]) -> NDArray[Any]:
+    """Terms from a text."""
     terms = np.empty(len(ends) - 1, dtype=np.dtypes.StringDType())
-    for first in range(0, len(terms), CHUNK_TERMS):
-        here = ends[first : first + CHUNK_TERMS + 1].tolist()
-        try:
-            terms[first : first + CHUNK_TERMS] = [content[a:b].decode() for a, b in pairwise(here)]
-        except UnicodeDecodeError:
-            raise Unfit(f"{TEXT} is UTF-8") from None
+    try:
+        _kernels.write_terms(content, ends, terms)
+    except ValueError:
+        raise Unfit(f"{TEXT} is UTF-8") from None
     return terms
 
 

@@ -104,8 +104,7 @@ class Analyzer:
         terms, rows = count_vocabulary(
             self.rules, documents, stop_words=self.stop_words, dtype=np.int32, threads=threads
         )
-        names = np.array(terms.strings(), dtype=np.dtypes.StringDType())
-        return names, _rows(*rows, len(terms))
+        return terms.array(), _rows(*rows, len(terms))
 
     def _nothing(self, n: int) -> tuple[Terms, Documents]:
         dtype: Any = np.int64 if self.n_features is not None else np.dtypes.StringDType()

@@ -68,6 +68,12 @@ class SortedTerms:
         """The terms as strings."""
         return _kernels.decode_terms(self.text, self.end)
 
+    def array(self) -> NDArray[Any]:
+        """The terms as an array of strings of variable width."""
+        found = np.empty(len(self), dtype=np.dtypes.StringDType())
+        _kernels.write_terms(self.text, self.end, found)
+        return found
+
     def chosen(self, keep: NDArray[np.bool_]) -> SortedTerms:
         """Some of the terms, in the same order."""
         sizes = np.diff(self.end)

@@ -110,11 +110,13 @@ def test_a_model_with_other_orders_and_classes_than_it_learned_comes_back():
     assert np.isfinite(again.leave_one_out(["x", "y"], [2, 3])).all()
 
 
-@pytest.mark.parametrize("at_once", [1, 2, 7])
-def test_terms_are_decoded_some_at_a_time(at_once, monkeypatch):
-    monkeypatch.setattr("tallybayes.tally.saved_terms.CHUNK_TERMS", at_once)
-    model = TextNB().fit(DOCUMENTS, LABELS)
-    assert loaded(file_of(model)).tally_ == model.tally_
+@pytest.mark.parametrize("analyzer", ["word", "char"])
+def test_terms_of_any_size_come_back_from_a_file(analyzer):
+    documents = ["é" * size + " \0 😀" for size in (1, 7, 8, 15, 16, 254, 255, 300, 70_000)]
+    model = TextNB(analyzer=analyzer, ngram_range=(1, 3)).fit(documents, [*"abbaabbab"])
+    again = loaded(file_of(model))
+    assert again.tally_ == model.tally_
+    assert again.tally_.terms.tolist() == model.tally_.terms.tolist()
 
 
 def test_an_analyzer_that_is_code_is_refused():

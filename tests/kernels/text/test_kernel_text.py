@@ -158,6 +158,48 @@ def test_any_bytes_are_counted_or_refused_by_number(analyzer, documents):
     assert fault == (-1 if all(valid) else valid.index(False))
 
 
+def joined(terms):
+    """Strings as one text and the end of each."""
+    encoded = [term.encode() if isinstance(term, str) else term for term in terms]
+    ends = np.cumsum([0, *map(len, encoded)])
+    return np.frombuffer(b"".join(encoded), np.uint8), ends
+
+
+@given(st.lists(st.text(max_size=40)))
+def test_terms_become_numpys_strings(terms):
+    found = np.empty(len(terms), dtype=np.dtypes.StringDType())
+    _kernels.write_terms(*joined(terms), found)
+    assert found.tolist() == terms
+    copied = found.copy()
+    del found
+    assert copied.tolist() == terms
+    assert np.sort(copied).tolist() == sorted(terms) or "\0" in "".join(terms)
+
+
+@pytest.mark.parametrize("bad", [b"\xff", b"abc\xc3", b"\xed\xa0\x80", b"\xc3\xa9"[:1] + b"x"])
+def test_terms_that_are_not_utf8_do_not_become_strings(bad):
+    found = np.empty(2, dtype=np.dtypes.StringDType())
+    with pytest.raises(ValueError, match="not UTF-8"):
+        _kernels.write_terms(*joined(["good", bad]), found)
+
+
+@pytest.mark.parametrize(
+    "out",
+    [
+        np.empty(2, dtype=object),
+        np.empty(2, dtype="U9"),
+        np.empty(3, dtype=np.dtypes.StringDType()),
+        np.empty((2, 1), dtype=np.dtypes.StringDType()),
+        np.empty(4, dtype=np.dtypes.StringDType())[::2],
+        ["", ""],
+    ],
+    ids=["object", "U", "longer", "table", "strided", "list"],
+)
+def test_terms_are_written_to_new_arrays_of_strings_only(out):
+    with pytest.raises((TypeError, ValueError), match="out must be"):
+        _kernels.write_terms(*joined(["one", "two"]), out)
+
+
 @given(st.integers(0, 2**32 - 1))
 def test_mutated_utf8_is_refused_exactly_where_python_refuses_it(seed):
     rng = np.random.default_rng(seed)

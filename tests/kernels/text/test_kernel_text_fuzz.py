@@ -102,6 +102,9 @@ def grow(rng, rules, stop_words):
     held, occurrences = growing.frequencies()
     terms = _kernels.decode_terms(text, end)
     assert terms == sorted(set(terms))
+    strings = np.empty(len(terms), dtype=np.dtypes.StringDType())
+    _kernels.write_terms(text, end, strings)
+    assert strings.tolist() == terms
     column = np.arange(len(terms), dtype=np.int32)
     column[rng.random(len(terms)) < rng.random()] = -1
     ends = growing.row_ends(column, int(rng.integers(1, 4)))

@@ -86,7 +86,7 @@ class DocumentCounter:
         if self.options["n_features"] is not None:
             held, places = np.unique(x.indices, return_inverse=True)
             return term_array(held), _rows(x, places, len(held))
-        terms = term_array(counter.get_feature_names_out())
+        terms = counter._term_array()
         self._known = _Known(terms, counter, self._rules)  # counts by these terms from now on
         return terms, _rows(x, x.indices, x.shape[1])
 

@@ -75,6 +75,14 @@ class VocabularyVectorizer(peer.CountVectorizer):  # type: ignore[misc]
         names: NDArray[np.object_] = super().get_feature_names_out()
         return names
 
+    def _term_array(self) -> NDArray[Any]:
+        """As :meth:`get_feature_names_out`, in NumPy's strings of variable width."""
+        known = vars(self).get("_terms")
+        if isinstance(known, SortedTerms):
+            return known.array()
+        names: NDArray[Any] = self.get_feature_names_out().astype(np.dtypes.StringDType())
+        return names
+
     def inverse_transform(self, X: Any) -> list[NDArray[np.str_]]:
         """The terms of each row that has some of them.
 
