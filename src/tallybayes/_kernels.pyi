@@ -71,6 +71,7 @@ def sums_dense(
     sums: _F8,
     threads: int,
 ) -> int: ...
+def huge_table(rows: int, columns: int) -> _F8 | None: ...
 def sums_sparse(
     indptr: _Real,
     indices: _Real,

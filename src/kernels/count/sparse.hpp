@@ -20,6 +20,7 @@ namespace tb {
 constexpr i64 SEGMENT_ROWS = 16384;
 constexpr i64 TILE_ROWS = 1024;  // whose entries stay in the cache
 constexpr i64 ROWS_AHEAD = 2;    // whose cells are asked for before they are added to
+constexpr i64 ENTRIES_AHEAD = 8;  // rows whose entries are asked for before those of their cells
 constexpr i64 TILED_CLASSES = 8, MOST_TILED_CLASSES = 128;
 
 template <class T, class I>
@@ -168,6 +169,18 @@ template <int PARTS, class T, class I>
     return !out;
 }
 
+// Asks for the entries of a row: of several threads, each skips the rows of the others, which the
+// processor does not foresee.
+template <class T, class I>
+[[gnu::always_inline]] inline void fetch_entries(const Compressed<T, I>& x, i64 i) {
+    constexpr i64 LINE = 64;
+    const i64 end = static_cast<i64>(x.indptr[i + 1]);
+    for (i64 p = static_cast<i64>(x.indptr[i]); p < end; p += LINE / static_cast<i64>(sizeof(I)))
+        __builtin_prefetch(x.indices + p);
+    for (i64 p = static_cast<i64>(x.indptr[i]); p < end; p += LINE / static_cast<i64>(sizeof(T)))
+        __builtin_prefetch(x.data + p);
+}
+
 // CSR of several classes, none of which has most of the entries: each thread has classes of its
 // own, and takes their rows in order. Cells of rare terms are far away, so that those of a row are
 // asked for while rows before it are added. Of a tile, each thread looks at a share of the values.
@@ -206,6 +219,8 @@ int count_csr_tiles(const Compressed<T, I>& x, const i32* codes, const double* w
                     cells_of(rows[ahead]);
                     if (!fetch_cells<Cells::parts>(x, rows[ahead], cell)) bad |= OUT_OF_RANGE;
                 }
+                if (const i64 far = r + ROWS_AHEAD + ENTRIES_AHEAD; threads > 1 && far < used)
+                    fetch_entries(x, rows[far]);
                 if (r < 0 || bad) continue;
                 const i64 i = rows[r];
                 cells_of(i);

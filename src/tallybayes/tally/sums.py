@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes import _kernels
 from tallybayes.tally.base import Tally
 
 __all__ = ["FeatureSums"]
@@ -25,4 +26,6 @@ class FeatureSums(Tally):
 
     @classmethod
     def zeros(cls, n_classes: int, n_features: int) -> FeatureSums:
-        return cls(np.zeros((n_classes, n_features)))
+        """No rows counted. A large table is in huge pages, where the system has them."""
+        table = _kernels.huge_table(n_classes, n_features)
+        return cls(np.zeros((n_classes, n_features)) if table is None else table)

@@ -10,6 +10,7 @@ from reference import LAYOUTS, count_sums, stored_rows
 from reference.inputs import DTYPES, FLOATS, FORMATS, WEIGHTS, whole_numbers, with_index
 from reference.rational import exact, exact_weights, rounded, zeros
 from tallybayes import _kernels
+from tallybayes.tally import FeatureSums
 
 
 def counts(rng, shape, dtype):
@@ -375,3 +376,26 @@ def test_index_types_that_are_not_read_are_refused(pointer, index):
             held.indptr.astype(pointer), held.indices.astype(index), held.data, 3, 3, False,
             np.zeros(3, dtype=np.int32), None, None, False, np.zeros((1, 3)), 1,
         )  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 7), (2, 1 << 18), (1, (1 << 18) + 1), (20, 100_000)])
+def test_tables_are_zero_and_apart_however_large(shape):
+    first, second = (FeatureSums.zeros(*shape).sums for _ in range(2))
+    for table in (first, second):
+        assert table.shape == shape
+        assert table.dtype == np.float64
+        assert table.flags.c_contiguous
+        assert table.flags.writeable
+        assert not table.any()
+    first += 1.0
+    assert not second.any()
+    rest = first[:, -1:].copy()
+    del first
+    again = FeatureSums.zeros(*shape).sums
+    assert not again.any()
+    assert (rest == 1.0).all()
+
+
+@pytest.mark.parametrize("shape", [(0, 10), (10, 0), (-1, 1 << 22), (1 << 40, 1 << 40)])
+def test_no_huge_table_of_nothing_or_of_more_than_there_is(shape):
+    assert _kernels.huge_table(*shape) is None

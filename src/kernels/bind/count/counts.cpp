@@ -12,6 +12,7 @@
 
 #include "bind/arrays.hpp"
 #include "bind/modules.hpp"
+#include "core/zeros.hpp"
 #include "count/dense.hpp"
 #include "count/grid.hpp"
 #include "count/labels.hpp"
@@ -236,6 +237,23 @@ nb::tuple grid_counts(const In& x, const InVector<i32>& codes,
                           as_array(std::move(table.counts)));
 }
 
+// A table of zeros in huge pages; None if it is too small for them, or there are none.
+nb::object huge_table(i64 rows, i64 columns) {
+    if (rows < 1 || columns < 1 || columns > std::numeric_limits<i64>::max() / 8 / rows)
+        return nb::none();
+    const std::size_t bytes = static_cast<std::size_t>(rows * columns) * sizeof(double);
+    void* zeros = bytes < MIN_HUGE_BYTES ? nullptr : huge_zeros(bytes);
+    if (!zeros) return nb::none();
+    struct Owned {
+        void* at;
+        std::size_t bytes;
+        ~Owned() { free_zeros(at, bytes); }
+    };
+    nb::capsule owner(new Owned{zeros, bytes}, [](void* p) noexcept { delete static_cast<Owned*>(p); });
+    const std::size_t shape[2] = {static_cast<std::size_t>(rows), static_cast<std::size_t>(columns)};
+    return nb::cast(nb::ndarray<nb::numpy, double, nb::ndim<2>>(zeros, 2, shape, owner));
+}
+
 // T is double for totals that change, const double for those that are only read.
 template <class T>
 using Table = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -254,6 +272,7 @@ MomentTotals<T> totals_of(const Table<T>& n, const Table<T>& s1_hi, const Table<
 
 void bind_counts(nb::module_& m) {
     m.def("rank_labels", &rank_labels_, "y"_a, "limit"_a, "codes"_a.noconvert(), "threads"_a);
+    m.def("huge_table", &huge_table, "rows"_a, "columns"_a);
     m.def("count_classes", &count_classes_, "codes"_a, "weights"_a.none(), "count"_a.noconvert(),
           "threads"_a, "rest"_a.none().noconvert() = nb::none());
     m.def("moments_dense", &moments_dense, "x"_a, "codes"_a, "weights"_a.none(), "origin"_a,
