@@ -699,6 +699,14 @@ def count_terms(
     n_classes: int,
     threads: int,
 ) -> tuple[_I8, _I4, _F8, _F8 | None]: ...
+def document_hashes(
+    indptr: _I8,
+    terms: _I4,
+    counts: _I4,
+    salt: int,
+    out: NDArray[np.uint64],
+    threads: int,
+) -> None: ...
 def document_sums_without(
     indptr: _I8,
     terms: _I4,

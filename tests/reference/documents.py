@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from tallybayes.families.text.ratios import BINS, TermTable
@@ -15,6 +17,22 @@ def documents_of(counts):
     return Documents(
         indptr, terms.astype(np.int32), counts[rows, terms].astype(np.int32), counts.shape[1]
     )
+
+
+def hashes(documents, salt):
+    """Σ of the finalizer of SplitMix64 of term + 2⁴⁰ · count + salt, uint64 (n_documents,)."""
+    found = []
+    for begin, end in pairwise(documents.indptr.tolist()):
+        row = zip(documents.terms[begin:end], documents.counts[begin:end], strict=True)
+        found.append(sum(_finalized(int(t) + (int(n) << 40) + salt) for t, n in row) % 2**64)
+    return found
+
+
+def _finalized(key):
+    key %= 2**64
+    key = (key ^ key >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    key = (key ^ key >> 27) * 0x94D049BB133111EB % 2**64
+    return key ^ key >> 31
 
 
 def dense_counts(counts, y, n_classes):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reference.documents import dense_counts, documents_of, ratio_sums, table_of, tfidf
+from reference.documents import dense_counts, documents_of, hashes, ratio_sums, table_of, tfidf
 from tallybayes import _kernels, set_num_threads
 from tallybayes.weighted.documents.ridge import Features, TfidfColumns
 
@@ -35,6 +35,15 @@ def test_counts_are_those_of_a_dense_table(case):
     assert (np.diff(terms * k + classes) > 0).all()
     assert found.tolist() == dense[terms, classes].tolist()
     assert found.sum() == dense.sum()
+
+
+@given(cases(), st.integers(0, 2**64 - 1), st.sampled_from([1, 3]))
+def test_hashes_are_those_of_pythons_whole_numbers(case, salt, threads):
+    documents = documents_of(case[0] * 1000)
+    found = np.empty(len(documents), dtype=np.uint64)
+    rows = documents.indptr, documents.terms, documents.counts
+    _kernels.document_hashes(*rows, salt, found, threads)
+    assert found.tolist() == hashes(documents, salt)
 
 
 @given(cases(), st.sampled_from([0.1, 3.0]))

@@ -212,6 +212,10 @@ def documents_round(rng):
     summed = (None, values.astype(np.float64), np.ones(len(terms), dtype=np.int32))
     for given in summed:
         attempt(_kernels.count_terms, indptr, terms, y, weights, given, *some, 2)
+    attempt(
+        *(_kernels.document_hashes, indptr, terms, rng.integers(0, 9, len(terms)).astype(np.int32)),
+        *(7, np.empty(n, dtype=np.uint64), 2),
+    )
     held = np.sort(rng.random((d, k)) < 0.5, axis=1)
     start = np.concatenate([[0], np.cumsum(held.sum(axis=1))]).astype(np.int64)
     classes = np.nonzero(held)[1].astype(np.int32)

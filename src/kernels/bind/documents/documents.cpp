@@ -5,6 +5,7 @@
 #include "bind/given.hpp"
 #include "bind/modules.hpp"
 #include "documents/counts.hpp"
+#include "documents/hashes.hpp"
 #include "documents/ridge.hpp"
 #include "documents/scores.hpp"
 #include "documents/sums.hpp"
@@ -79,6 +80,14 @@ template <class Value>
 void bind_counted(nb::module_& m) {
     m.def("count_terms", &counted<Value>, "indptr"_a, "terms"_a, "codes"_a, "weights"_a.none(),
           "values"_a.none(), "n_terms"_a, "n_classes"_a, "threads"_a);
+}
+
+void hashed(Starts indptr, Codes terms, Codes counts, u64 salt, OutArray<u64, 1> out, int threads) {
+    const i64 n = need_starts(indptr, terms.shape(0));
+    need(counts.shape(0) == terms.shape(0), "counts and terms differ in length");
+    need(static_cast<i64>(out.shape(0)) == n, "rows differ");
+    nb::gil_scoped_release release;
+    document_hashes(indptr.data(), terms.data(), counts.data(), n, salt, out.data(), threads);
 }
 
 void without(Starts indptr, Codes terms, InArray<float, 1> values, Codes y,
@@ -245,6 +254,8 @@ struct DocumentScorer {
 void bind_documents(nb::module_& m) {
     bind_counted<double>(m);
     bind_counted<i32>(m);
+    m.def("document_hashes", &hashed, "indptr"_a, "terms"_a, "counts"_a, "salt"_a,
+          "out"_a.noconvert(), "threads"_a);
     m.def("document_sums_without", &without, "indptr"_a, "terms"_a, "values"_a, "y"_a, "weight"_a,
           "start"_a, "classes"_a, "counts"_a, "frequency"_a, "first"_a, "share"_a, "tau"_a,
           "of_an_order"_a, "Z"_a, "threads"_a);

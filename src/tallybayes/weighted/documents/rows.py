@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes import _kernels
+from tallybayes.engines.threads import get_num_threads
 from tallybayes.tokens.rows import Documents
-from tallybayes.weighted.rows import salted
+from tallybayes.weighted.rows import GOLDEN, salted
 
 __all__ = ["document_keys"]
 
 LABEL_SALT = 1 << 32  # the salt of labels
-COUNT_STRIDE = np.uint64(1 << 40)  # terms are below it, counts times it are distinct
 
 
 def document_keys(documents: Documents, y: NDArray[np.int32]) -> NDArray[np.uint64]:
@@ -23,9 +24,9 @@ def document_keys(documents: Documents, y: NDArray[np.int32]) -> NDArray[np.uint
     y : int32 array (n_documents,)
         Labels.
     """
-    cell = documents.terms.astype(np.uint64) + COUNT_STRIDE * documents.counts.astype(np.uint64)
-    hashed = np.append(salted(cell, 1), np.uint64(0))
-    keys = np.add.reduceat(hashed, documents.indptr[:-1])
-    keys[np.diff(documents.indptr) == 0] = 0
+    keys = np.empty(len(documents), dtype=np.uint64)
+    counts = documents.counts.astype(np.int32, copy=False)
+    rows = documents.indptr, documents.terms, counts
+    _kernels.document_hashes(*rows, GOLDEN, keys, get_num_threads())
     found: NDArray[np.uint64] = salted(keys + salted(y.astype(np.uint64), LABEL_SALT), 2)
     return found
