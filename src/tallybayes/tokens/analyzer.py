@@ -194,7 +194,8 @@ class KnownTerms:
 def _rows(
     pointers: NDArray[Any], places: NDArray[Any], counts: NDArray[Any], n_terms: int
 ) -> Documents:
-    return Documents(pointers.astype(np.int64), places.astype(np.int32), counts, n_terms)
+    terms = places.astype(np.int32, copy=False)
+    return Documents(pointers.astype(np.int64), terms, counts, n_terms)
 
 
 def _of_counters(counters: list[Counter[str]], place: dict[str, int]) -> Documents:

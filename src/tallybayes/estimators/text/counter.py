@@ -171,4 +171,5 @@ class _Known:
 
 def _rows(x: Any, places: NDArray[np.integer], n_terms: int) -> Documents:
     counts = cast("NDArray[np.generic]", x.data)
-    return Documents(x.indptr.astype(np.int64), places.astype(np.int32), counts, n_terms)
+    terms = places.astype(np.int32, copy=False)  # as they are: the matrix is let go
+    return Documents(x.indptr.astype(np.int64), terms, counts, n_terms)
