@@ -19,8 +19,9 @@ namespace tb {
 
 constexpr i64 SEGMENT_ROWS = 16384;
 constexpr i64 TILE_ROWS = 1024;  // whose entries stay in the cache
-constexpr i64 ROWS_AHEAD = 2;    // whose cells are asked for before they are added to
-constexpr i64 ENTRIES_AHEAD = 8;  // rows whose entries are asked for before those of their cells
+constexpr i64 ROWS_AHEAD = 2, SHORT_ROWS_AHEAD = 4;  // whose cells are asked for before they are added to
+constexpr i64 SHORT_ROW = 64;     // entries, on average
+constexpr i64 ENTRIES_AHEAD = 8;  // rows whose entries are asked for before their cells
 constexpr i64 TILED_CLASSES = 8, MOST_TILED_CLASSES = 128;
 
 template <class T, class I>
@@ -192,6 +193,7 @@ int count_csr_tiles(const Compressed<T, I>& x, const i32* codes, const double* w
     i64 all = 0, before = 0;
     for (const i64 e : entries) all += e;
     threads = threads_for(all, classes, threads);
+    const i64 cells_ahead = all <= SHORT_ROW * n ? SHORT_ROWS_AHEAD : ROWS_AHEAD;
     std::vector<int> owner(classes);
     for (i64 k = 0; k < classes; before += entries[k++])
         owner[k] = all ? static_cast<int>((before + entries[k] / 2) * threads / all) : 0;
@@ -214,12 +216,12 @@ int count_csr_tiles(const Compressed<T, I>& x, const i32* codes, const double* w
             const auto cells_of = [&](i64 i) {
                 for (int p = 0; p < Cells::parts; ++p) cell[p] = out[p] + codes[i] * d;
             };
-            for (i64 r = -ROWS_AHEAD; r < used && !bad; ++r) {
-                if (const i64 ahead = r + ROWS_AHEAD; ahead < used) {
+            for (i64 r = -cells_ahead; r < used && !bad; ++r) {
+                if (const i64 ahead = r + cells_ahead; ahead < used) {
                     cells_of(rows[ahead]);
                     if (!fetch_cells<Cells::parts>(x, rows[ahead], cell)) bad |= OUT_OF_RANGE;
                 }
-                if (const i64 far = r + ROWS_AHEAD + ENTRIES_AHEAD; threads > 1 && far < used)
+                if (const i64 far = r + cells_ahead + ENTRIES_AHEAD; threads > 1 && far < used)
                     fetch_entries(x, rows[far]);
                 if (r < 0 || bad) continue;
                 const i64 i = rows[r];
