@@ -27,10 +27,11 @@ template <class T>
 using OutTable = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 // A vector as a numpy array, which keeps it alive.
-template <class T>
-nb::ndarray<nb::numpy, T, nb::ndim<1>> as_array(std::vector<T> values) {
-    auto* kept = new std::vector<T>(std::move(values));
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+template <class T, class Allocator>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> as_array(std::vector<T, Allocator> values) {
+    using Vector = std::vector<T, Allocator>;
+    auto* kept = new Vector(std::move(values));
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Vector*>(p); });
     return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
 }
 

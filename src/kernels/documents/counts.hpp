@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <stdexcept>
 
+#include "core/big_vector.hpp"
 #include "documents/csr.hpp"
 
 namespace tb {
@@ -27,9 +28,9 @@ struct LabelledDocuments {
 };
 
 struct CountedTerms {
-    std::vector<i64> start;
-    std::vector<i32> classes;
-    std::vector<double> counts, sums;
+    BigVector<i64> start;
+    BigVector<i32> classes;
+    BigVector<double> counts, sums;
 };
 
 constexpr i64 BLOCK_TERMS = 1 << 16;      // of which a number each stays in the cache
@@ -97,7 +98,7 @@ private:
             next[r] = (first ? std::lower_bound(row, stop, begin_of(first)) : row) - x_.terms;
         }
         std::vector<u32> last;
-        std::vector<Pair> pairs;  // some of which are used
+        BigVector<Pair> pairs;  // some of which are used
         for (i64 b = first; b < end; ++b) {
             const i64 begin = begin_of(b), stop = begin_of(b + 1);
             last.assign(static_cast<std::size_t>(stop - begin), NONE);
@@ -109,7 +110,7 @@ private:
 
     // last: where the last pair of each term is; returns how many pairs there are
     u32 count_block(i64 begin, i64 stop, std::vector<i64>& next, std::vector<u32>& last,
-                    std::vector<Pair>& pairs) const {
+                    BigVector<Pair>& pairs) const {
         std::size_t used = 0, of_class = 0;  // the pairs of the class at hand begin there
         i32 k = -1;
         for (std::size_t r = 0; r < order_.size(); ++r) {
@@ -180,7 +181,7 @@ private:
         return all;
     }
     template <class T>
-    static void append(std::vector<T>& to, const std::vector<T>& more) {
+    static void append(BigVector<T>& to, const BigVector<T>& more) {
         to.insert(to.end(), more.begin(), more.end());
     }
 

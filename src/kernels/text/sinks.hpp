@@ -1,6 +1,7 @@
 // What becomes of the n-grams of a document: terms of a growing vocabulary, columns of a given one, or
 // columns by hash.
 #pragma once
+#include "core/big_vector.hpp"
 #include "text/rows.hpp"
 #include "text/terms.hpp"
 
@@ -12,7 +13,7 @@ public:
     using Node = u32;
     using Key = WordKey;
     Terms terms;
-    std::vector<Entry> entries;
+    BigVector<Entry> entries;
     u32 size = 0;  // of the document just counted
 
     void start_task() { base_ = entries.size(); }

@@ -5,9 +5,9 @@
 namespace tb {
 
 struct SpelledTerms {
-    std::vector<u32> terms;
-    std::vector<u8> bytes;       // their strings, one after the other
-    std::vector<i64> end = {0};  // where each begins; one more than terms
+    BigVector<u32> terms;
+    BigVector<u8> bytes;       // their strings, one after the other
+    BigVector<i64> end = {0};  // where each begins; one more than terms
 };
 
 class TermSpeller {

@@ -3,6 +3,7 @@
 #pragma once
 #include <stdexcept>
 
+#include "core/big_vector.hpp"
 #include "core/view.hpp"
 #include "text/hashing.hpp"
 
@@ -99,7 +100,7 @@ inline u64 gram_hash(u64 key) {
 
 class Terms {
 public:
-    std::vector<Term> terms;
+    BigVector<Term> terms;
 
     std::size_t size() const { return terms.size(); }
     std::size_t words() const { return word_end_.size() - 1; }

@@ -20,8 +20,8 @@ inline void lower_to(std::atomic<std::size_t>& least, std::size_t value) {
 }
 
 struct SortedTerms {
-    std::vector<u8> bytes;  // all terms, one after the other
-    std::vector<i64> end;   // where each begins; one more than terms
+    BigVector<u8> bytes;  // all terms, one after the other
+    BigVector<i64> end;   // where each begins; one more than terms
 };
 
 struct TermFrequencies {  // of sorted terms
@@ -91,7 +91,7 @@ public:
                 term = to < 0 ? NO_TERM : static_cast<u32>(to);
             }
         std::vector<i64> end(sizes_.size() + 1, 0);
-        each_task(threads, [&](const Task& task, const Entry* entry, const std::vector<u32>& to) {
+        each_task(threads, [&](const Task& task, const Entry* entry, const BigVector<u32>& to) {
             for (std::size_t row = task.rows.begin; row < task.rows.end; ++row) {
                 i64 kept = 0;
                 for (u32 i = 0; i < sizes_[row]; ++i) kept += to[(entry++)->term] != NO_TERM;
@@ -106,7 +106,7 @@ public:
     template <class T>
     void write(const i64* end, i32* indices, T* counts, i64 columns, int threads) const {
         const int bits = bits_for(static_cast<u64>(columns));
-        each_task(threads, [&](const Task& task, const Entry* entry, const std::vector<u32>& to) {
+        each_task(threads, [&](const Task& task, const Entry* entry, const BigVector<u32>& to) {
             static thread_local std::vector<Placed> found, spare;
             static thread_local std::vector<i64> next;
             const std::size_t first = task.rows.begin, n = task.rows.end - first;
@@ -239,8 +239,8 @@ private:
         u32 term, symbol;  // the number of a word, or a code point
     };
     struct Children {
-        std::vector<std::size_t> begin;  // of each term; those of the root are last
-        std::vector<Child> all;          // by parent, then by symbol
+        BigVector<std::size_t> begin;  // of each term; those of the root are last
+        BigVector<Child> all;          // by parent, then by symbol
 
         std::size_t size_of(u32 term) const { return begin[term + 1] - begin[term]; }
     };
@@ -257,16 +257,16 @@ private:
         const auto order = [&](const Term& t, std::size_t i) {
             return !words ? t.symbol : t.parent == ROOT ? rank[i] : rank[t.symbol];
         };
-        const std::vector<u32> by_symbol =
+        const BigVector<u32> by_symbol =
             counting_order(n, words ? symbols.size() : CODE_POINTS,
                            [&](std::size_t i) { return order(all.terms[i], i); });
         const auto parent = [&](std::size_t i) {
             return all.terms[i].parent == ROOT ? n : std::size_t(all.terms[i].parent);
         };
-        Children out{std::vector<std::size_t>(n + 2, 0), std::vector<Child>(n)};
+        Children out{BigVector<std::size_t>(n + 2, 0), BigVector<Child>(n)};
         for (std::size_t i = 0; i < n; ++i) ++out.begin[parent(i) + 1];
         std::partial_sum(out.begin.begin(), out.begin.end(), out.begin.begin());
-        std::vector<std::size_t> at(out.begin.begin(), out.begin.end() - 1);
+        BigVector<std::size_t> at(out.begin.begin(), out.begin.end() - 1);
         for (u32 term : by_symbol) {
             const Term& t = all.terms[term];
             const u32 symbol = words && t.parent != ROOT ? all.terms[t.symbol].symbol : t.symbol;
@@ -321,11 +321,11 @@ private:
 
     // 0 … n − 1 sorted by key, stably
     template <class KeyOf>
-    static std::vector<u32> counting_order(std::size_t n, std::size_t keys, KeyOf&& key_of) {
+    static BigVector<u32> counting_order(std::size_t n, std::size_t keys, KeyOf&& key_of) {
         std::vector<std::size_t> at(keys + 1, 0);
         for (std::size_t i = 0; i < n; ++i) ++at[key_of(i) + 1];
         std::partial_sum(at.begin(), at.end(), at.begin());
-        std::vector<u32> out(n);
+        BigVector<u32> out(n);
         for (std::size_t i = 0; i < n; ++i) out[at[key_of(i)]++] = static_cast<u32>(i);
         return out;
     }
@@ -336,9 +336,9 @@ private:
     std::vector<std::unique_ptr<Part>> parts_;
     std::vector<Task> tasks_;
     std::vector<u32> sizes_;                // entries of each document
-    std::vector<std::vector<u32>> joined_;  // for each part; columns, once they are known
+    std::vector<BigVector<u32>> joined_;    // for each part; columns, once they are known
     u32 ranked_ = 0;                        // terms that some document holds
-    std::vector<u32> rank_;                 // of each term of part 0 among the sorted ones
+    BigVector<u32> rank_;                   // of each term of part 0 among the sorted ones
 };
 
 }  // namespace tb
