@@ -8,19 +8,13 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.feature_extraction import text as peer
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import SlowTokensWarning, warn_user
 from tallybayes.estimators.text.given_documents import decoded, need_several
-from tallybayes.estimators.text.term_choice import (
-    chooses_terms,
-    chosen_terms,
-    need_no_choice,
-    need_terms,
-)
+from tallybayes.estimators.text.term_choice import choice_of, need_no_choice, need_terms
 from tallybayes.estimators.text.term_rules import (
     makes_terms_in_python,
     need_hashing,
@@ -33,7 +27,6 @@ from tallybayes.tokens import (
     CJK,
     MARKS,
     WORDS,
-    Frequencies,
     count_given,
     count_hashed,
     count_vocabulary,
@@ -344,12 +337,11 @@ class CountVectorizer(VocabularyVectorizer):
         if self.fixed_vocabulary_:
             warn_of_capitals(self)
             return self.transform(documents)
-        chosen = chooses_terms(self.min_df, self.max_df, self.max_features)
         terms, rows = count_vocabulary(
             rules,
             decoded(self, documents),
             stop_words=self.get_stop_words() or (),
-            choose=self._choose if chosen else None,
+            choose=choice_of(self),
             dtype=self.dtype,
             threads=get_num_threads(),
         )
@@ -357,17 +349,6 @@ class CountVectorizer(VocabularyVectorizer):
         del self.vocabulary_
         self._terms = terms
         return self._matrix(rows, len(terms))
-
-    def _choose(self, frequencies: Frequencies, n: int) -> NDArray[np.bool_]:
-        return chosen_terms(
-            frequencies,
-            n,
-            min_df=self.min_df,
-            max_df=self.max_df,
-            max_features=self.max_features,
-            binary=self.binary,
-            dtype=self.dtype,
-        )
 
     def _rules(self) -> _kernels.TextRules | None:
         """The kernel's rules; None where Python makes the tokens."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -10,7 +12,9 @@ from numpy.typing import DTypeLike, NDArray
 
 from tallybayes.tokens import Frequencies
 
-__all__ = ["chooses_terms", "chosen_terms", "need_no_choice", "need_terms"]
+__all__ = ["choice_of", "chosen_terms", "need_no_choice", "need_terms"]
+
+Choose = Callable[[Frequencies, int], NDArray[np.bool_]]
 
 
 def need_terms(n_terms: int) -> None:
@@ -22,11 +26,15 @@ def need_terms(n_terms: int) -> None:
         )
 
 
-def chooses_terms(min_df: float, max_df: float, max_features: int | None) -> bool:
-    """Whether the parameters of a CountVectorizer can leave a term out."""
-    of_all = isinstance(min_df, Integral) and min_df <= 1
-    up_to_all = not isinstance(max_df, Integral) and max_df == 1.0
-    return not (of_all and up_to_all and max_features is None)
+def choice_of(vectorizer: Any) -> Choose | None:
+    """How a CountVectorizer chooses among terms; None if its parameters leave no term out."""
+    names = ("min_df", "max_df", "max_features", "binary", "dtype")
+    given = {name: getattr(vectorizer, name) for name in names}
+    from_one = isinstance(given["min_df"], Integral) and given["min_df"] <= 1
+    up_to_all = not isinstance(given["max_df"], Integral) and given["max_df"] == 1.0
+    if from_one and up_to_all and given["max_features"] is None:
+        return None
+    return partial(chosen_terms, **given)
 
 
 def chosen_terms(
