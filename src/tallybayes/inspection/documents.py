@@ -107,7 +107,7 @@ class DocumentExplanation:
         ax : axes, optional
             Where to draw; new axes unless given.
         **options
-            ``label``, ``against`` and ``most`` of ``WaterfallDisplay.from_explanation``.
+            ``label``, ``against`` and ``max_display`` of ``WaterfallDisplay.from_explanation``.
 
         Returns
         -------

@@ -204,7 +204,7 @@ class Explanation:
         row : int, default=0
             The number of the row.
         **options
-            ``label``, ``against`` and ``most`` of ``WaterfallDisplay.from_explanation``.
+            ``label``, ``against`` and ``max_display`` of ``WaterfallDisplay.from_explanation``.
 
         Returns
         -------

@@ -95,7 +95,7 @@ def test_each_pair_of_columns_is_one_term(case):
     assert set(pairs) == {pair for m in case.models for pair in m.interactions_}
     assert pairs[: len(case.models[-1].interactions_)] == case.models[-1].interactions_
     assert list(case.mean.tables_) == [*case.x.columns, *pairs]
-    assert "a × b" in case.mean.summary(most=50)
+    assert "a × b" in case.mean.summary(max_display=50)
     assert case.mean.feature_importances_.shape == (5,)
 
 

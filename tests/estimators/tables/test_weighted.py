@@ -270,7 +270,7 @@ def test_an_unseen_level_says_nothing_and_a_gap_is_evidence():
 
 
 def test_the_summary_is_readable(model, paired):
-    text = model.summary(most=1)
+    text = model.summary(max_display=1)
     assert text.startswith("3 classes (x, y, z), predicted from ")
     assert "On 500 rows left out of the whole fit:" in text
     assert "\n  1. b: " in text

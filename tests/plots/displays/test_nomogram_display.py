@@ -141,7 +141,7 @@ def test_of_three_classes_a_temperature_is_in_the_probability():
 
 
 def test_terms_with_most_points_come_first_and_the_rest_are_counted():
-    display = draw(fitted("plain"), most=2)
+    display = draw(fitted("plain"), max_display=2)
     sizes = [np.abs(term.nats).max() for term in display.terms]
     assert [t.name for t in display.shown_] == [
         display.terms[i].name for i in np.argsort(-np.array(sizes))[:2]
@@ -209,8 +209,8 @@ def test_what_is_refused():
     with pytest.raises(ValueError, match="'maybe' is not a class"):
         draw(model, label="maybe")
     for most in (0, -3, 2.0, False):
-        with pytest.raises(ValueError, match="most is a whole number above 0"):
-            draw(model, most=most)
+        with pytest.raises(ValueError, match="max_display is a whole number above 0"):
+            draw(model, max_display=most)
     with pytest.raises(ValueError, match="one class"):
         draw(GaussianNB().fit(X, ["a"] * len(X)), X)
     text = pd.DataFrame({"body": ["a b", "b c", "c d"] * 4})

@@ -68,7 +68,7 @@ def test_weights():
     assert y_names(display.ax_) == display.shown_
     shown = [number(text) for text in display.ax_.texts]
     np.testing.assert_allclose(shown, widths(display.bars_), atol=0.00501)
-    assert len(display.plot(most=2).bars_) == 2
+    assert len(display.plot(max_display=2).bars_) == 2
     assert f"({len(held) - 2} smaller ones" in display.ax_.get_xlabel()
 
 

@@ -127,7 +127,7 @@ def test_an_explanation_draws_itself():
     model, frame, _ = table_model()
     explained = model.explain(frame.iloc[:3])
     _, ax = plt.subplots()
-    display = explained.plot(ax, row=1, label="no", most=2)
+    display = explained.plot(ax, row=1, label="no", max_display=2)
     assert display.ax_ is ax
     other = draw(model, frame.iloc[[1]], label="no")
     assert display.total_ == pytest.approx(other.total_, rel=1e-12)
@@ -150,7 +150,7 @@ def test_bars_add_up_whatever_is_shown(base, nats, most):
         label="a", against="b", base=base, contributions=nats, terms=terms, probability=0.5
     )
     _, ax = plt.subplots()
-    display.plot(ax, most=most)
+    display.plot(ax, max_display=most)
     plt.close("all")
     assert display.total_ == pytest.approx(base + sum(nats), abs=1e-9)
     assert lengths(display)[:-1].sum() == pytest.approx(display.total_, abs=1e-9)
@@ -208,8 +208,8 @@ def test_what_is_refused():
     with pytest.raises(IndexError, match=r"3 rows.*no row 3"):
         model.explain(frame.iloc[:3]).plot(row=3)
     for most in (0, -1, 1.5, True):
-        with pytest.raises(ValueError, match="most is a whole number above 0"):
-            draw(model, frame.iloc[[0]], most=most)
+        with pytest.raises(ValueError, match="max_display is a whole number above 0"):
+            draw(model, frame.iloc[[0]], max_display=most)
     alone = NaiveBayes().fit(frame[["size"]], ["a"] * len(frame))
     with pytest.raises(ValueError, match="one class"):
         draw(alone, frame[["size"]].iloc[[0]])

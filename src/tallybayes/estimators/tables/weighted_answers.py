@@ -217,12 +217,12 @@ class WeightedAnswers(TableClassifier):
         self._fresh()
         return explanation_of(self._weighted(), self._read_rows(X))
 
-    def summary(self, most: int = 10) -> str:
+    def summary(self, max_display: int = 10) -> str:
         """The model in words: how good it is, what it goes by, and what it leaves out.
 
         Parameters
         ----------
-        most : int, default=10
+        max_display : int, default=10
             How many terms are named.
 
         Returns
@@ -233,4 +233,4 @@ class WeightedAnswers(TableClassifier):
         weighting = self._weighting("summary")
         now = self._weighted().now
         assert now is not None
-        return summary_of(weighting, now, self.classes_, self._fitted().chosen.stale, most)
+        return summary_of(weighting, now, self.classes_, self._fitted().chosen.stale, max_display)

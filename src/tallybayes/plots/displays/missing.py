@@ -68,14 +68,14 @@ class MissingDisplay:
                 f"{self.shares.shape} and {self.by_class.shape}"
             )
 
-    def plot(self, ax: Any = None, *, most: int = 25) -> Self:
+    def plot(self, ax: Any = None, *, max_display: int = 25) -> Self:
         """Draw the bars and markers.
 
         Parameters
         ----------
         ax : axes, optional
             New ones by default.
-        most : int, default=25
+        max_display : int, default=25
             How many columns are drawn, those that lack most.
 
         Returns
@@ -83,7 +83,8 @@ class MissingDisplay:
         self
             The display, with ``figure_`` and ``ax_``.
         """
-        order = np.argsort(-self.shares, kind="stable")[: need_count("most", most)].tolist()
+        shown = need_count("max_display", max_display)
+        order = np.argsort(-self.shares, kind="stable")[:shown].tolist()
         self.shown_ = [self.columns[j] for j in order]
         words = [""] * len(order)
         names = [f"{plain(self.columns[j])}  {_percent(self.shares[j])}" for j in order]
@@ -110,14 +111,14 @@ class MissingDisplay:
         return self
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, most: int = 25, ax: Any = None) -> Self:
+    def from_estimator(cls, estimator: Any, *, max_display: int = 25, ax: Any = None) -> Self:
         """The missing values of the rows that a model has learned.
 
         Parameters
         ----------
         estimator : fitted NaiveBayes or WeightedNaiveBayes
             A fitted model.
-        most : int, default=25
+        max_display : int, default=25
             How many columns are drawn.
         ax : axes, optional
             Where to draw; new axes unless given.
@@ -152,7 +153,7 @@ class MissingDisplay:
             classes=subject.classes,
             shares=[f.missing for f in facts],
             by_class=by_class,
-        ).plot(ax, most=most)
+        ).plot(ax, max_display=max_display)
 
 
 def _percent(share: float) -> str:

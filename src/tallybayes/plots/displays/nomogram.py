@@ -97,14 +97,14 @@ class NomogramDisplay:
         self.two = two
         self.calibrated = calibrated
 
-    def plot(self, ax: Any = None, *, most: int = 15) -> Self:
+    def plot(self, ax: Any = None, *, max_display: int = 15) -> Self:
         """Draw the rulers.
 
         Parameters
         ----------
         ax : axes, optional
             Axes of ``plt.subplots`` whose place it takes; a new figure by default.
-        most : int, default=15
+        max_display : int, default=15
             How many terms are drawn, those with the most points.
 
         Returns
@@ -115,14 +115,14 @@ class NomogramDisplay:
         Raises
         ------
         ValueError
-            If `most` is not a whole number above 0, or `ax` has no place in a grid.
+            If `max_display` is not a whole number above 0, or `ax` has no place in a grid.
         """
-        need_count("most", most)
+        need_count("max_display", max_display)
         finite = [np.abs(t.nats[np.isfinite(t.nats)]).max(initial=0.0) for t in self.terms]
         reach = max(finite, default=0.0)
         self.points_a_nat_ = MAX_POINTS / reach if reach > 0.0 else 1.0
         extent = [np.abs(t.nats).max(initial=0.0) for t in self.terms]
-        order = np.argsort(-np.array(extent), kind="stable")[:most]
+        order = np.argsort(-np.array(extent), kind="stable")[:max_display]
         self.shown_ = [self.terms[t] for t in order.tolist() if extent[t] > 0.0]
         height = TERM * (1 + len(self.shown_))
         grid = axes_grid(ax, [1.0], [height, RULERS], (WIDTH, height + RULERS + 0.5))
@@ -218,7 +218,7 @@ class NomogramDisplay:
         *,
         label: Any = None,
         against: Any = None,
-        most: int = 15,
+        max_display: int = 15,
         ax: Any = None,
     ) -> Self:
         """The nomogram of a classifier of tables or arrays.
@@ -233,7 +233,7 @@ class NomogramDisplay:
             The class; by default the second of two, else the most frequent one.
         against : label, optional
             The other class; by default the most frequent other one.
-        most : int, default=15
+        max_display : int, default=15
             How many terms are drawn.
         ax : axes, optional
             Axes of ``plt.subplots`` whose place it takes.
@@ -270,7 +270,7 @@ class NomogramDisplay:
             probability=probability,
             two=two,
             calibrated=calibrated,
-        ).plot(ax, most=most)
+        ).plot(ax, max_display=max_display)
 
 
 def _number(value: float) -> str:

@@ -108,14 +108,14 @@ class WaterfallDisplay:
         self.probability = float(probability)
         self.passage, self.spans = passage, list(spans)
 
-    def plot(self, ax: Any = None, *, most: int = 12) -> Self:
+    def plot(self, ax: Any = None, *, max_display: int = 12) -> Self:
         """Draw the bars.
 
         Parameters
         ----------
         ax : axes, optional
             New ones by default.
-        most : int, default=12
+        max_display : int, default=12
             How many terms have a bar by themselves, the largest ones.
 
         Returns
@@ -126,10 +126,10 @@ class WaterfallDisplay:
         Raises
         ------
         ValueError
-            If `most` is not a whole number above 0.
+            If `max_display` is not a whole number above 0.
         """
-        need_count("most", most)
-        self.steps_, self.rest_, n_rest = steps_of(self.contributions, self.terms, most)
+        need_count("max_display", max_display)
+        self.steps_, self.rest_, n_rest = steps_of(self.contributions, self.terms, max_display)
         names = ["class prior", *(_said(s.name, s.value) for s in self.steps_)]
         nats = [self.base, *(s.nats for s in self.steps_)]
         if n_rest:
@@ -191,7 +191,7 @@ class WaterfallDisplay:
         *,
         label: Any = None,
         against: Any = None,
-        most: int = 12,
+        max_display: int = 12,
         ax: Any = None,
     ) -> Self:
         """Why a row gets its class.
@@ -207,7 +207,7 @@ class WaterfallDisplay:
             The class; the most probable one by default.
         against : label, optional
             The class that it is compared with; the most probable other one by default.
-        most : int, default=12
+        max_display : int, default=12
             How many terms have a bar by themselves.
         ax : axes, optional
             Where to draw; new axes unless given.
@@ -227,7 +227,7 @@ class WaterfallDisplay:
             For more or less than one row, or a label that is not a class.
         """
         need_classifier(estimator)
-        chosen = {"label": label, "against": against, "most": most, "ax": ax}
+        chosen = {"label": label, "against": against, "max_display": max_display, "ax": ax}
         if hasattr(estimator, "explain"):
             rows = [dict(row)] if isinstance(row, Mapping) else row
             explained = estimator.explain(rows)
@@ -249,7 +249,7 @@ class WaterfallDisplay:
         row: int = 0,
         label: Any = None,
         against: Any = None,
-        most: int = 12,
+        max_display: int = 12,
         ax: Any = None,
     ) -> Self:
         """Why a row that was explained gets its class.
@@ -264,7 +264,7 @@ class WaterfallDisplay:
             The class; the most probable one by default.
         against : label, optional
             The class that it is compared with; the most probable other one by default.
-        most : int, default=12
+        max_display : int, default=12
             How many terms have a bar by themselves.
         ax : axes, optional
             Where to draw; new axes unless given.
@@ -285,7 +285,7 @@ class WaterfallDisplay:
         n_rows = len(explanation.contributions) if several else 1
         if not -n_rows <= row < n_rows:
             raise IndexError(f"the explanation has {n_rows} rows, from 0 on: there is no row {row}")
-        chosen = {"label": label, "against": against, "most": most, "ax": ax}
+        chosen = {"label": label, "against": against, "max_display": max_display, "ax": ax}
         if isinstance(explanation, Explanation):
             base, of_rows, names = contributions_of(explanation)
             proba, said, terms = explanation.probabilities[row], of_rows[row], names[row]
@@ -307,7 +307,7 @@ class WaterfallDisplay:
         *,
         label: Any,
         against: Any,
-        most: int,
+        max_display: int,
         ax: Any,
         document: DocumentExplanation | None = None,
     ) -> Self:
@@ -324,7 +324,7 @@ class WaterfallDisplay:
             probability=proba[k],
             passage="" if document is None else document.document,
             spans=() if document is None else document.spans_of(np.nan_to_num(nats)),
-        ).plot(ax, most=most)
+        ).plot(ax, max_display=max_display)
 
 
 def _need_one(n_rows: int) -> None:

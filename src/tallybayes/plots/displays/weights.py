@@ -46,14 +46,14 @@ class WeightsDisplay:
                 "number for each"
             )
 
-    def plot(self, ax: Any = None, *, most: int = 25) -> Self:
+    def plot(self, ax: Any = None, *, max_display: int = 25) -> Self:
         """Draw the bars.
 
         Parameters
         ----------
         ax : axes, optional
             New ones by default.
-        most : int, default=25
+        max_display : int, default=25
             How many terms are drawn, those with the largest weights.
 
         Returns
@@ -61,7 +61,8 @@ class WeightsDisplay:
         self
             The display, with ``figure_`` and ``ax_``.
         """
-        order = np.argsort(-self.weights, kind="stable")[: need_count("most", most)].tolist()
+        shown = need_count("max_display", max_display)
+        order = np.argsort(-self.weights, kind="stable")[:shown].tolist()
         self.shown_ = [self.terms[t] for t in order]
         names = [" × ".join(plain(p) for p in term.split(" × ")) for term in self.shown_]
         weights = self.weights[order]
@@ -76,14 +77,14 @@ class WeightsDisplay:
         return self
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, most: int = 25, ax: Any = None) -> Self:
+    def from_estimator(cls, estimator: Any, *, max_display: int = 25, ax: Any = None) -> Self:
         """The weights of a fitted model.
 
         Parameters
         ----------
         estimator : fitted WeightedNaiveBayes
             A fitted model.
-        most : int, default=25
+        max_display : int, default=25
             How many terms are drawn.
         ax : axes, optional
             Where to draw; new axes unless given.
@@ -104,4 +105,6 @@ class WeightsDisplay:
             raise TypeError(f"WeightedNaiveBayes has weights, {type(estimator).__name__} has none")
         held = estimator.weights_
         terms, weights = list(held["term"]), np.asarray(held["weight"], dtype=np.float64)
-        return cls(terms=[str(term) for term in terms], weights=weights).plot(ax, most=most)
+        return cls(terms=[str(term) for term in terms], weights=weights).plot(
+            ax, max_display=max_display
+        )
