@@ -294,8 +294,9 @@ class LearningRows:
     def _of_several_labels(self, keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """The rows whose content comes with other labels, too, bool (n_rows,).
 
-        Were those of one label left out together, the others would say that the label never comes
-        with this content: rows without any value, say, would be predicted wrongly for certain.
+        If those of one label were left out together, the label would never occur with this content
+        in the other rows: rows without any value, for example, would be predicted wrongly for
+        certain.
         """
         content, found = keys - _hashes(self.y, LABEL_SALT)[self.y], np.zeros(self.n, dtype=bool)
         in_order = np.sort(content)

@@ -8,8 +8,8 @@ shares, or 0 where scores have them already: with many classes of few documents 
 that are free fit the noise of the sample, as free weights do with a few documents in all.
 
 About twenty weights take the place of inverse document frequencies and of a temperature. They are
-not negative: a term that every document has says, without one document of class y, that y is a
-little rarer, which a negative weight would take for the label.
+not negative. With a document of class y taken out, a term that every document has makes y a little
+less probable, and a negative weight would turn that into evidence of the label.
 """
 
 from __future__ import annotations
@@ -140,8 +140,8 @@ class _Loss:
         return np.concatenate([in_weights, in_intercept])
 
     def hessian(self) -> Array:
-        """In float32: it says in which direction to go, the gradient says where to stop. Sums are
-        taken from their mean over the classes first, so that nothing large cancels."""
+        """In float32: it sets the direction of a step, and the gradient decides where to stop. Sums
+        are taken from their mean over the classes first, so that nothing large cancels."""
         n, k, g = self.sums.shape
         weighted = self.proba * self.weight[:, None]
         half = self.proba * np.sqrt(self.weight)[:, None]
@@ -217,7 +217,7 @@ def learn_bin_weights(
     hessian: Array | None = None
     for _ in range(MAX_STEPS):
         gradient = at.gradient()
-        if hessian is not None:  # of the step before, which says nearly as well when to stop
+        if hessian is not None:  # of the step before, which decides nearly as well when to stop
             step = at.newton_step(hessian, gradient)
             if -0.5 * float(gradient @ step) <= 0.5 * tolerance * total:
                 break

@@ -69,7 +69,7 @@ class LearnedDocuments:
     reading : Reading
     weights : BinWeights
     ridge : Ridge, optional
-        None where none was asked for, or none helps.
+        None if none was requested, or none helps.
     figures : DocumentFigures
     """
 

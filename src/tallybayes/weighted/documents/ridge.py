@@ -114,7 +114,7 @@ class TfidfColumns:
 
 
 def spread(scores: NDArray[np.floating], n_classes: int) -> NDArray[np.floating]:
-    """Scores of all classes; of two classes one number says how much the second is above."""
+    """Scores of all classes; of two classes one number, the second less the first."""
     if n_classes == 2:
         return np.concatenate([-0.5 * scores, 0.5 * scores], axis=1)
     return scores
@@ -286,22 +286,22 @@ def solve_together(problems: Sequence[RidgeProblem], penalty: float) -> None:
 
     Each descends as it would alone, to the last bit, and one pass over X serves several of them.
     """
-    asked = [step for problem in problems if (step := _next(problem.descent(penalty)))]
-    while asked:
-        some = max(1, MAX_INTERMEDIATE // asked[0][1].size)
+    pending = [step for problem in problems if (step := _next(problem.descent(penalty)))]
+    while pending:
+        some = max(1, MAX_INTERMEDIATE // pending[0][1].size)
         steps = []
-        for first in range(0, len(asked), some):
-            descents, gradients = zip(*asked[first : first + some], strict=True)
+        for first in range(0, len(pending), some):
+            descents, gradients = zip(*pending[first : first + some], strict=True)
             found = problems[0].columns.gram(np.concatenate(gradients, axis=1))
             parts = np.split(found, len(descents), axis=1)
             steps += [_next(descent, part) for descent, part in zip(descents, parts, strict=True)]
-        asked = [step for step in steps if step]
+        pending = [step for step in steps if step]
 
 
 def _next(descent: _Descent, found: Values | None = None) -> tuple[_Descent, Values] | None:
-    """A descent with what it asks for next; None where it is at its end."""
+    """A descent with the gradient that it needs next; None at its end."""
     try:
-        asked = next(descent) if found is None else descent.send(np.ascontiguousarray(found))
+        needed = next(descent) if found is None else descent.send(np.ascontiguousarray(found))
     except StopIteration:
         return None
-    return descent, asked
+    return descent, needed

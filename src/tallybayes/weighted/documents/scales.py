@@ -59,9 +59,9 @@ class HeldOut(NamedTuple):
 
     def brier(self, log_proba: Array) -> Array:
         """Σ_k (P_k − [k = y])² of each document, times its weight."""
-        gap = np.exp(log_proba)
-        gap[np.arange(len(self.y)), self.y] -= 1.0
-        found: Array = self.weight * np.einsum("ik,ik->i", gap, gap)
+        residual = np.exp(log_proba)
+        residual[np.arange(len(self.y)), self.y] -= 1.0
+        found: Array = self.weight * np.einsum("ik,ik->i", residual, residual)
         return found
 
     def scaled(self, scores: Array) -> list[Scaled]:

@@ -3,16 +3,16 @@
 All is learned once without each part of the rows, and once with all. The rows left out took part in
 no choice, so they can decide for all fits together: how much a column has to gain to be used,
 where columns are many; whether every pair that gains at all is taken; the ridge of the corrections,
-from strong to weak, and how long cells are boosted after it; whether columns that say little by
+from strong to weak, and how long cells are boosted after it; whether columns that gain little by
 themselves are used; and a shrinkage factor (a temperature). Half of the model is the mean of the
 fits without a part, half the one of all rows.
 
 What the rows left out show of the single fits is also how good the model is, but for what the
-mean gains. The mean of log-probabilities, normalised, says of each row
+mean gains. The mean of log-probabilities, normalised, gives the label of a row
 
     −log Σ_k exp(Σ_m s_m log p_mk)  ≥ 0
 
-nats more than its members do on average, whatever the label (A. Krogh and J. Vedelsby, Neural
+nats more than its members do on average, whichever label it is (A. Krogh and J. Vedelsby, Neural
 network ensembles, cross validation, and active learning, NIPS 7, 1995, for squares).
 
 The fit of all rows has more rows than a part. By the delete-a-group jackknife its variance is g − 1
@@ -246,13 +246,13 @@ def _mean(
     log_proba = judge.tempered(found.log_proba if smooth is None else smooth.log_proba, trust)
     own = log_proba[np.arange(len(log_proba)), judge.y]
 
-    def said(m: int) -> Array:
+    def log_proba_of(m: int) -> Array:
         scores = fits[m].scores_of(judge.tested)
         if smooth is not None:
             scores = smooth.mixed(m, scores, judge.tested)
         return judge.tempered(log_normalised(scores), trust)
 
-    *members, of_all = in_threads(said, range(len(fits)))
+    *members, of_all = in_threads(log_proba_of, range(len(fits)))
     mean: Array = reduce(np.add, members) / n_parts
     gained = _ambiguity(of_parts * mean + SHARE_OF_ALL_ROWS * of_all)
     gained += SHARE_OF_ALL_ROWS * _ambiguity(mean)

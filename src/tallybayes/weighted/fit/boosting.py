@@ -12,7 +12,7 @@ __all__ = ["CYCLES", "boosted"]
 
 Array = NDArray[np.float64]
 
-CYCLES = (10, 30, 100, 300)  # of steps after which the rows left out are asked
+CYCLES = (10, 30, 100, 300)  # steps, after which the loss of the rows left out is computed
 RATE = 1.0  # of a Newton step, at most 1 nat
 RIDGE = 4.0  # rows of p·(1 − p) that a cell has beside its own
 

@@ -50,8 +50,8 @@ class Learned:
         the row has still helped to choose is a little optimistic: the weights (few), which pairs
         there are, the widths, the expected counts of other rows.
     nearly : dict of int to int
-        Columns that say nearly the same as another, and that one, beside which they add little;
-        they weigh 0.
+        Near-copies of another column, and that column, beside which they add little; they weigh
+        0.
     """
 
     columns: list[ColumnCells]
@@ -144,13 +144,13 @@ class Averaged:
     log_proba : float64 array (n_tested, n_classes)
         Normalised log-probabilities of these rows, by what was learned without them.
     gained : float64 array (n_tested,)
-        By how many nats the mean of all parts says more of each of these rows than `log_proba`;
-        0 for one part.
+        By how many nats the mean of all parts predicts each of these rows better than
+        `log_proba`; 0 for one part.
     duplicates : dict of int to int
         Columns with the same cells as an earlier one in all rows, and that one; they weigh 0.
     nearly : dict of int to int
-        Columns that say nearly the same as another, and that one, beside which they add little;
-        they weigh 0.
+        Near-copies of another column, and that column, beside which they add little; they weigh
+        0.
     smooth : SmoothTables, optional
     """
 

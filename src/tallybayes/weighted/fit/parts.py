@@ -125,8 +125,8 @@ class PartFit:
     corrections: Array | None = None
 
     def path(self) -> CorrectionPath | None:
-        """Corrections of every cell of the terms that say something; None where there is none, or
-        too many."""
+        """Corrections of every cell of the terms that are not null; None if there are none, or too
+        many."""
         part, learned = self.part, self.learned
         rounds, rows, maps = part.rounds, part.rounds.rows, []
         for t, size in enumerate(learned.sizes):
@@ -184,11 +184,11 @@ class PartFit:
         j, d = part.selected.index(column), len(learned.columns)
         pairs = [t for t, pair in enumerate(learned.pairs, d) if j in (pair.first, pair.second)]
         terms = [j, *pairs]
-        said = part.rounds.said_of_others(learned.weights, terms, part.tested)
+        removed = part.rounds.contributions_of_others(learned.weights, terms, part.tested)
         if self.cells is not None and self.corrections is not None:
             cells, corrections = self.cells.among(terms, self.corrections)
-            said += added(corrections, part.rounds.numbered(cells, part.tested))
-        return self._scores_left_out - said
+            removed += added(corrections, part.rounds.numbered(cells, part.tested))
+        return self._scores_left_out - removed
 
     @cached_property
     def _scores_left_out(self) -> Array:

@@ -58,7 +58,7 @@ def simplified(
     learned : Learned
         With the counts of its columns.
     rows : LearningRows
-        Rows that were counted, not too many: what every term says of each is held.
+        Rows that were counted, not too many: the log-ratios of every term are held for each.
     classes : float64 array (n_classes,)
         Rows of each class, above 0.
     max_terms : int
@@ -74,8 +74,8 @@ def simplified(
     ]
     taken_out = rows_taken_out(tables, learned.pairs, learned.rounds, rows, p)
     full = [table.full for table in tables] + [pair.full for pair in learned.pairs]
-    said = tables_of(full, learned.weights, learned.corrections)
-    kept = [t for t, table in enumerate(said) if table.any()]
+    contributions = tables_of(full, learned.weights, learned.corrections)
+    kept = [t for t, table in enumerate(contributions) if table.any()]
     with threadpool_limits(1, user_api="blas"):
         held = {t: taken_out.values(t) for t in kept}
         while True:

@@ -45,8 +45,8 @@ MIN_GAIN = 5.0  # nats that another choice has to gain
 def near_copies(
     columns: list[ColumnCells], tables: list[ColumnTable], rows: LearningRows
 ) -> list[list[int]]:
-    """Groups of two or three columns that say nearly the same, those that gain most first, in the
-    group as well.
+    """Groups of two or three near-copies. Groups, and columns in a group, that gain most come
+    first.
 
     Of two numbers, one leaves open less than 2 % of the other's variance; of two other columns,
     each leaves open less than a tenth of the other's entropy. Each of a group is a near-copy of
@@ -198,7 +198,8 @@ class _Selection:
 
 
 def _gained(before: Learned, after: Learned, rows: LearningRows) -> float:
-    """What one says more of the rows than the other, in nats, by those that both predict."""
+    """By how many nats `after` predicts the rows better than `before`, from those that both
+    predict."""
     at, one, other = np.intersect1d(
         before.tested, after.tested, assume_unique=True, return_indices=True
     )

@@ -1,8 +1,8 @@
 """A generalized additive model beside the fits: smooth functions of columns, and of pairs of
 columns where that is clearly better.
 
-Tables of cells say everything about a cell and nothing about its neighbours. Functions that are
-linear in the rank of a number, or between a few knots, borrow from neighbours, and a ridge penalty
+A table estimates each cell by itself and ignores its neighbours. Functions that are linear in the
+rank of a number, or between a few knots, borrow from neighbours, and a ridge penalty
 fits all of them together, from the class shares on. They are two fifths of the model, or three, and
 the fits of tables the rest. Both are sums of tables, and so is their mean.
 

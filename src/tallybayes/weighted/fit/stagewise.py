@@ -1,4 +1,4 @@
-"""Terms and weights in rounds: columns, pairs for what columns do not say, then cell offsets."""
+"""Terms and weights in rounds: columns, pairs beyond what columns predict, then cell offsets."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class Rounds:
 
     @property
     def terms(self) -> Terms:
-        """What terms say of the sample; made again where it was given up."""
+        """The log-ratios of the terms on the sample; computed again after they were freed."""
         if self._terms is None:
             y, removed = self.sample.y, self.counted.removed
             self._terms = Terms(self.rows.n_classes, self.sample.n, self._room)
@@ -126,7 +126,7 @@ class Rounds:
         return self._terms
 
     def give_up_values(self) -> None:
-        """Frees what terms say of the sample, most of what the rounds need of memory, until other
+        """Frees the log-ratios of the terms, most of the memory that the rounds need, until other
         terms are tried."""
         self._terms = None
 
@@ -156,7 +156,7 @@ class Rounds:
         )
 
     def sample_scores(self) -> Array:
-        """S of the sample, by what its terms say, float64 (n_classes, n_sample)."""
+        """S of the sample, from its log-ratios, float64 (n_classes, n_sample)."""
         offset = np.log(self.p) + self.weights.offsets
         return scores_of(self.terms.values, self.weights.by_class(), offset)
 
@@ -251,7 +251,7 @@ class Rounds:
         return self._of_all[:n_pairs]
 
     def learned(self) -> Learned:
-        """Adds pairs and corrections, if asked to, and predicts the rows."""
+        """Adds pairs and corrections, if the options request them, and predicts the rows."""
         if self.options.interactions != 0 and len(self.columns) > 1:
             self.add_pairs()
         learned, scores = self.fitted()
@@ -317,10 +317,12 @@ class Rounds:
         d = len(self.columns)
         return cells[t] if t < d else self.rest.pairs[t - d].term.codes(cells)
 
-    def said_of_others(self, weights: Weights, terms: list[int], index: NDArray[np.intp]) -> Array:
-        """What some terms with these weights say of rows that are not in the sample, float64
+    def contributions_of_others(
+        self, weights: Weights, terms: list[int], index: NDArray[np.intp]
+    ) -> Array:
+        """What some terms, with these weights, add to rows outside the sample, float64
         (n_some, n_classes)."""
-        return self.rest.said(weights, terms)[np.searchsorted(self.others, index)]
+        return self.rest.contributions(weights, terms)[np.searchsorted(self.others, index)]
 
     def numbered(self, cells: CorrectedCells, index: NDArray[np.intp]) -> NDArray[np.int32]:
         """The corrected cells of some rows, (n_some, n_maps); −1 for none."""

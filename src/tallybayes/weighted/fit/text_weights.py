@@ -2,8 +2,8 @@
 
     S_k = β·S⁰_k + Σ_j v_j T_jk + b_k,    β, v ≥ 0
 
-S⁰ is the score of the columns that are cells, of each row by what was learned without it; T_j what
-the text of column j says, the row taken out of its counts. The few weights are those of the least
+S⁰ is the score from the columns that are cells, of each row by a fit without it; T_j is what the
+text of column j adds, with the row taken out of its counts. The few weights are those of the least
 penalised log-loss (see `learn_bin_weights`), so that the words of a text, however many, have one
 weight between them. The rows are predicted by weights that were learned without their fold.
 """
@@ -48,7 +48,7 @@ class TextWeights:
 
 
 def learn_text_weights(
-    names: list[str], said: Array, log_proba: Array, y: NDArray[np.int32], weight: Array
+    names: list[str], contributions: Array, log_proba: Array, y: NDArray[np.int32], weight: Array
 ) -> tuple[TextWeights, Array, Array]:
     """The weights; b, float64 (n_classes,); and the normalised log-probabilities of the rows, each
     by weights learned without its fold, float64 (n_rows, n_classes).
@@ -57,7 +57,7 @@ def learn_text_weights(
     ----------
     names : list of str
         Of the columns of text.
-    said : float64 array (n_rows, n_classes, n_text_columns)
+    contributions : float64 array (n_rows, n_classes, n_text_columns)
         T, less its mean over the classes.
     log_proba : float64 array (n_rows, n_classes)
         S⁰, normalised.
@@ -66,7 +66,7 @@ def learn_text_weights(
     """
     cells = np.maximum(log_proba, MIN_LOG_PROBABILITY)
     cells -= cells.mean(axis=1, keepdims=True)
-    sums = np.concatenate([said, cells[:, :, None]], axis=2)
+    sums = np.concatenate([contributions, cells[:, :, None]], axis=2)
     start = BinWeights(np.ones(sums.shape[2]), np.zeros(sums.shape[1]))
     found, _ = learn_bin_weights(sums, y, weight, start)
     predicted = np.empty_like(log_proba)
@@ -78,7 +78,7 @@ def learn_text_weights(
             without, _ = learn_bin_weights(sums[rest], y[rest], weight[rest], found)
         predicted[test] = log_softmax(without.scores(sums[test]), axis=1)
     *weights, beta = found.weights.tolist()
-    spread = np.ptp(said, axis=1) * np.array(weights)
+    spread = np.ptp(contributions, axis=1) * np.array(weights)
     apart: Array = weight @ spread / weight.sum()
     learned = TextWeights(names=names, weights=np.array(weights), cells=beta, apart=apart)
     return learned, found.intercept, predicted

@@ -31,7 +31,7 @@ Index = NDArray[np.intp]
 
 TRUSTS = np.sort(np.append(np.exp(np.arange(-1.2, 0.41, 0.1)), 1.0))
 BELOW, ABOVE = np.flatnonzero(np.isclose(TRUSTS, 1.0)).tolist()  # 1, and 1 with rounding
-PENALTY = 10.0  # nats times log² of the temperature: few rows say little about it
+PENALTY = 10.0  # nats times log² of the temperature: few rows determine it poorly
 CHANCE_GAIN, TRUSTED_GAIN = 2.0, 5.0  # nats over the class shares: from no trust to all of it
 RIDGES = (30.0, 3.0, 0.3, 0.03)
 STOP_RATIO = 1.02  # times the least loss of rows left out: a lower ridge is not tried
@@ -49,8 +49,8 @@ FIRST_BOOST_STANDARD_ERRORS = 3.0  # the first may begin after each number of cy
 
 @dataclass(frozen=True)
 class Verdict:
-    """What rows left out say: their loss and that with the price of the temperature, in nats, and
-    the inverse temperature."""
+    """The judgement of the rows left out: their loss, that with the penalty of the temperature, in
+    nats, and the inverse temperature."""
 
     plain: float
     loss: float
@@ -130,7 +130,7 @@ class Judge:
 
 
 class Way:
-    """One way to learn: a fit of each part, and what the rows left out say of them.
+    """One way to learn: a fit of each part, judged by the rows left out.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ def _direction(gradient: Array, pairs: list[tuple[Array, Array, float]], inverse
         factors.append(float(s @ q) / curvature)
         q = daxpy(y, q, a=-factors[-1])
     d = inverse(q)
-    if pairs:  # as long as the last step says (7.20), with the preconditioner in between
+    if pairs:  # scaled by the last step (7.20), with the preconditioner in between
         _, y, curvature = pairs[-1]
         d *= curvature / float(y @ inverse(y))
     for (s, y, curvature), factor in zip(pairs, reversed(factors), strict=True):

@@ -3,7 +3,8 @@
     Σ_i −log softmax(S_i)_{y_i} + γ·[Σ_t r_t (w_t − 0.3)² + 3 Σ_tk (v_tk − w_t)²] + 0.01 Σ b²
     S_ik = log p_k + b_k + Σ_t v_tk·z_tki
 
-z_tki is what term t says of class k with row i taken out; r_t is 1 for a column and 0.3 for a pair.
+z_tki is the log-ratio of term t for class k with row i taken out; r_t is 1 for a column, 0.3 for a
+pair.
 Weights are not negative: w ≥ 0. Without deviations v_tk = w_t. With them w is known once v is,
 
     w_t = max(0, (0.3·r_t + 3 Σ_k v_tk) / (r_t + 3K)),
@@ -130,7 +131,7 @@ class Loss:
         return hessian
 
     def split(self, q: Array) -> tuple[Array, Array, Array]:
-        """v (n_classes, n_terms), b and the w that v asks for, of q (n_classes, n_terms + 1)."""
+        """v (n_classes, n_terms), b, and w of least penalty given v; q (n_classes, n_terms + 1)."""
         both = q.reshape(self.n_classes, self.d + 1)
         v, b = both[:, :-1], both[:, -1]
         w = (self._centre + DEVIATION * self.scale * v.sum(axis=0)) / self.pull
@@ -183,7 +184,7 @@ class Loss:
         return hessian
 
     def whole_with_penalty(self, of_data: Array, q: Array) -> Array:
-        """The Hessian of what :meth:`data_curvature` says of these rows, or of others like them."""
+        """The Hessian from :meth:`data_curvature` of these rows, or of others like them."""
         w = self.split(q)[2]
         hessian, k, size = of_data.copy(), self.n_classes, self.d + 1
         shared = np.where(w > 0.0, DEVIATION * self.scale / self.pull, 0.0)
@@ -219,7 +220,7 @@ class Loss:
         return blocks
 
     def blocks_with_penalty(self, of_data: Array, q: Array) -> tuple[Array, Array]:
-        """What :meth:`class_blocks` says, of the blocks of these rows or of others like them."""
+        """The result of :meth:`class_blocks`, from blocks of these rows or of others like them."""
         w = self.split(q)[2]
         blocks, force, index = of_data.copy(), 2.0 * DEVIATION * self.scale, np.arange(self.d)
         blocks[:, index, index] += force

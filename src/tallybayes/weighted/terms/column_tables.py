@@ -252,7 +252,7 @@ def _mean_weight(of: NDArray[np.integer], w: Array, size: int, usual: Array) -> 
 def column_values(
     table: ColumnTable, cells: Cells, y: Cells, removed: Array, share: Array
 ) -> NDArray[np.float32]:
-    """What a column says of each row with the row taken out, centred over classes, float32
+    """What a column adds to each row with the row taken out, centred over classes, float32
     (n_classes, n_rows); 0 where the cell is −1.
 
     Only the count of the row's own class differs from the table: m, which all classes have in
@@ -269,11 +269,11 @@ def column_values(
     n_classes = len(share)
     full = np.log(np.maximum(table.smoothed, MIN_COUNT) / share)
     if full.size * n_classes <= len(y) and (removed == 1.0).all() and (cells >= 0).all():
-        said = np.repeat(full[:, None], n_classes, axis=1)  # by cell and class of the row
+        contributions = np.repeat(full[:, None], n_classes, axis=1)  # by cell and class of the row
         every = np.arange(n_classes)
-        said[:, every, every] = np.log(np.maximum(table.smoothed - 1.0, MIN_COUNT) / share)
-        said -= said.mean(axis=2, keepdims=True)
-        by_class = said.reshape(-1, n_classes).T.astype(np.float32)
+        contributions[:, every, every] = np.log(np.maximum(table.smoothed - 1.0, MIN_COUNT) / share)
+        contributions -= contributions.mean(axis=2, keepdims=True)
+        by_class = contributions.reshape(-1, n_classes).T.astype(np.float32)
         return np.take(by_class, cells * n_classes + y, axis=1)
     index = np.arange(len(y))
     values = full[cells]

@@ -1,7 +1,7 @@
 """Pairs of columns as joint tables, for what the columns alone do not predict.
 
 With P the present leave-one-out probabilities, the cells of a pair count C = Σ [y = k] and expect
-E = Σ P_ik; a cell says log[(C_k + t_k) / (E_k + t_k)], t_k = τ·K·p_k, a row being taken out of both
+E = Σ P_ik; a cell adds log[(C_k + t_k) / (E_k + t_k)], t_k = τ·K·p_k, a row being taken out of both
 sums. What a pair gains is the exact rise of the leave-one-out log-likelihood. All pairs are
 screened with few cells a column; the best are tried with more cells and a kernel over neighbours.
 """

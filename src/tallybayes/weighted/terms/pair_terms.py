@@ -143,7 +143,7 @@ def summed(cells: Cells, n_cells: int, rows: LearningRows, proba: Values) -> Arr
 
 
 def pair_values(pair: CountedPair, rows: LearningRows, proba: Values) -> Values:
-    """What a pair says of rows, each taken out, centred over classes, float32 (n_classes, n_rows).
+    """What a pair adds to rows, each taken out, centred over classes, float32 (n_classes, n_rows).
 
     Parameters
     ----------

@@ -180,8 +180,8 @@ class RowScores:
             yield part, scores
 
     def _add(self, part: slice, by_class: Array, into: Array) -> None:
-        """Adds what terms with these weights say of some rows to their scores; terms that weigh 0
-        say nothing."""
+        """Adds the contributions of terms with these weights to the scores of some rows; terms that
+        weigh 0 add nothing."""
         y, removed = self.rows.y[part], self.rows.removed[part]
         cells, threads, d = self.rows.cells[:, part], get_num_threads(), len(self.tables)
         for t in np.flatnonzero(by_class.any(axis=1)).tolist():
@@ -198,17 +198,17 @@ class RowScores:
                     codes, y, removed, proba, pair.C, pair.E, pair.prior, w, into, threads
                 )
 
-    def said(self, weights: Weights, terms: list[int]) -> Array:
-        """What some terms with these weights say of the rows, float64 (n_rows, n_classes)."""
+    def contributions(self, weights: Weights, terms: list[int]) -> Array:
+        """What some terms, with these weights, add to the rows, float64 (n_rows, n_classes)."""
         n_classes = self.rows.n_classes
         by_class = np.zeros((len(self.tables) + len(self.pairs), n_classes))
         by_class[terms] = weights.by_class().T[terms]
-        said = np.zeros((self.rows.n, n_classes))
-        self._add(slice(0, self.rows.n), by_class, said)
-        return said
+        added = np.zeros((self.rows.n, n_classes))
+        self._add(slice(0, self.rows.n), by_class, added)
+        return added
 
     def values(self, term: int) -> Values:
-        """What a term says of the rows, centred over classes, float32 (n_classes, n_rows)."""
+        """What a term adds to the rows, centred over classes, float32 (n_classes, n_rows)."""
         d = len(self.tables)
         n_terms = d + len(self.pairs)
         alone = np.zeros((n_terms, self.rows.n_classes))
