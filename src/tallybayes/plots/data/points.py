@@ -93,7 +93,7 @@ def _form_of(subject: Subject) -> Form:
             f"{type(subject.model).__name__} has none: WaterfallDisplay shows single decisions"
         )
     groups = [term for term in form.terms if isinstance(term, GroupTerm)]
-    names = [*form.unsaid, *(form.columns[j].name for term in groups for j in term.columns)]
+    names = [*form.without_form, *(form.columns[j].name for term in groups for j in term.columns)]
     if names:
         raise ValueError(
             f"a nomogram has a line for each column, but {names[:5]} are columns of text or of a "
@@ -109,9 +109,9 @@ def _of_column(form: Form, j: int, facts: ColumnFacts) -> tuple[list[str], Array
     levels = [b.value for b in facts.bins if b.low is None and b.value is not None]
     levels = levels[:-1] if facts.hidden_levels else levels
     missing = facts.bins[-1].value is None
-    said = [text_of_days(x) if facts.dates else number_text(x) for x in numbers]
+    numerals = [text_of_days(x) if facts.dates else number_text(x) for x in numbers]
     scores = form.scores_of(j, np.array(numbers, dtype=np.float64), levels, missing)
-    return [*said, *levels, *([MISSING] if missing else [])], scores
+    return [*numerals, *levels, *([MISSING] if missing else [])], scores
 
 
 def _difference(scores: Array, k: int, other: int) -> Array:

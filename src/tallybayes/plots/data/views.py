@@ -14,7 +14,7 @@ __all__ = ["LevelView", "NumberView", "View", "region_view", "view_of"]
 
 Array = NDArray[np.float64]
 
-N_DRAWS = 1000  # draws of each class that say where its values lie
+N_DRAWS = 1000  # draws of each class that locate its values
 TAILS = (0.0, 0.05, 0.95, 1.0)
 EXTENSION = 0.45  # of the middle 90 %, on either side: a Gaussian to three standard deviations
 MARGIN = 0.08  # of the range, on either side
@@ -189,7 +189,7 @@ def region_view(conditional: ClassConditional | None, name: Any, rows: Rows | No
         The distribution of all columns, if the model has one.
     name : object
     rows : Rows, optional
-        They say where such a column lies, and which levels it has.
+        They give the range of such a column, and its levels.
     """
     if conditional is not None and not conditional.column(name).shares_total:
         return view_of(conditional, name)

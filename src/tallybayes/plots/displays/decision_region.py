@@ -158,7 +158,7 @@ class DecisionRegionDisplay:
 
         The columns that are neither drawn nor held are left out of the product, which sums over
         their values: the prediction is that for a row of which they are not known. Where no column
-        is left out, regions are what ``predict`` says, calibration included.
+        is left out, regions are those of ``predict``, calibration included.
 
         Parameters
         ----------
@@ -257,10 +257,10 @@ class _Question(NamedTuple):
 
     def title(self) -> str:
         """What becomes of the columns that are not drawn."""
-        said = [f"{name} = {value}" for name, value in self.held.items()]
+        parts = [f"{name} = {value}" for name, value in self.held.items()]
         if self.left_out:
-            said.append(f"{self.left_out} other column{'s' * (self.left_out > 1)} left out")
-        return ", ".join(said)
+            parts.append(f"{self.left_out} other column{'s' * (self.left_out > 1)} left out")
+        return ", ".join(parts)
 
     def views(self, rows: Rows | None) -> list[View]:
         """The columns that are drawn."""

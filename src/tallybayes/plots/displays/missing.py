@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 class MissingDisplay:
     """The share of rows without a value, by column: of all rows a bar, of each class a marker.
 
-    Where markers stand apart, that a value is missing says something of the class.
+    Where the markers of a column are far apart, a missing value is informative about the class.
 
     Parameters
     ----------

@@ -182,8 +182,8 @@ class NomogramDisplay:
         _finish(ax, names)
         hidden = len(self.terms) - len(self.shown_)
         if hidden:
-            said = f"{hidden} more terms, with fewer points" if hidden > 1 else "1 more term"
-            ax.annotate(said, (1.0, 0.0), xycoords="axes fraction", ha="right", fontsize=SMALL)
+            note = f"{hidden} more terms, with fewer points" if hidden > 1 else "1 more term"
+            ax.annotate(note, (1.0, 0.0), xycoords="axes fraction", ha="right", fontsize=SMALL)
 
     def _draw_totals(self, ax: Any, names: list[str], inches: float) -> None:
         ends = np.array([[p.min(), p.max()] for p in map(self.points_of, self.terms)] or [[-1, 1]])
@@ -206,8 +206,8 @@ class NomogramDisplay:
         placed = _sides(places, words, range(len(words)), (high - low + 2.0 * room) / inches, 1)
         kept = sorted((i for i, _ in placed), key=lambda i: float(wanted[i]))
         self.probability_ticks_, places = wanted[kept], places[kept]
-        said = [f"{q:g}" for q in self.probability_ticks_]
-        self.probability_ = _ruler(ax, 1.0, places, said)
+        labels = [f"{q:g}" for q in self.probability_ticks_]
+        self.probability_ = _ruler(ax, 1.0, places, labels)
         _finish(ax, names)
 
     @classmethod
@@ -335,12 +335,12 @@ def _sides(
 
 def _label(ax: Any, y: float, at: Array, words: list[str], inch: float) -> None:
     """Writes values above and below their dots, as many as there is room for."""
-    said, families = drawable(words)
+    labels, families = drawable(words)
     order = np.argsort(at, kind="stable").tolist()
     ends = dict.fromkeys([*order[:1], *order[-1:], *order])
     for i, side in _sides(at, words, ends, inch, 2):
         ax.annotate(
-            said[i],
+            labels[i],
             (at[i], y),
             xytext=(0, 5 if side == 0 else -5),
             textcoords="offset points",

@@ -35,7 +35,7 @@ class PosteriorDisplay:
     posteriors : mapping
         Distributions of the same kind, by what they are called in the legend.
     likelihood : Beta, Gamma or NormalInverseGamma, optional
-        What the rows alone say: the posterior under a flat prior.
+        The normalised likelihood of the rows: the posterior under a flat prior.
     estimates : mapping, optional
         Numbers to mark, by name.
     parameter : str

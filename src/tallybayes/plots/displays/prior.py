@@ -68,8 +68,8 @@ class PriorDisplay:
             places, self.probabilities, **{"color": [look.colour for look in looks], **bar_kw}
         )
         many = len(self.classes) > MAX_HORIZONTAL_LABELS
-        said = [f"{p:.3f}" for p in self.probabilities]
-        ax.bar_label(self.bars_, said, padding=2, rotation=90 if many else 0)
+        numbers = [f"{p:.3f}" for p in self.probabilities]
+        ax.bar_label(self.bars_, numbers, padding=2, rotation=90 if many else 0)
         ax.margins(y=0.2 if many else 0.12)
         name_ticks(ax, "x", self.classes.tolist())
         name_axis(ax, "x", "class")

@@ -110,8 +110,8 @@ class ReliabilityDisplay:
     ) -> Self:
         """The reliability of a model on rows that it has not learned.
 
-        Where the model corrects what its score says, by ``calibrate=`` or a share of the class
-        prior, there is a curve before and one after that.
+        Where the model corrects the probabilities of its score, by ``calibrate=`` or a share of the
+        class prior, there is a curve before and one after that.
 
         Parameters
         ----------

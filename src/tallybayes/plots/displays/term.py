@@ -234,11 +234,11 @@ def _cells_of(
     """The columns of a term, their cells in words, what each cell adds, (n_cells, n_classes), and
     where cells of numbers begin."""
     form, names = form_of_weighted(model), []
-    asked = tuple(wanted) if isinstance(wanted, tuple | list) else (wanted,)
+    requested = tuple(wanted) if isinstance(wanted, tuple | list) else (wanted,)
     for term in form.terms:
         columns = tuple(form.columns[j].name for j in term.columns)
         names.append(columns if len(columns) > 1 else columns[0])
-        if len(columns) != len(asked) or set(columns) != set(asked):
+        if len(columns) != len(requested) or set(columns) != set(requested):
             continue
         if isinstance(term, PairTerm):
             return columns, [list(words) for words in term.labels], term.table, None

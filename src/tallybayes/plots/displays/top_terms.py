@@ -131,8 +131,8 @@ class TopTermsDisplay:
                 "NaiveBayes and WeightedNaiveBayes"
             )
         if of_documents != (column is None):
-            said = "has no columns" if of_documents else "has columns: name one of text"
-            raise TypeError(f"{type(estimator).__name__} {said}, got column={column!r}")
+            rule = "has no columns" if of_documents else "has columns: name one of text"
+            raise TypeError(f"{type(estimator).__name__} {rule}, got column={column!r}")
         need_count("n", n)
         wanted = estimator.classes_.tolist() if labels is None else list(labels)
         if len(wanted) > MAX_CLASSES:

@@ -130,7 +130,7 @@ class WaterfallDisplay:
         """
         need_count("max_display", max_display)
         self.steps_, self.rest_, n_rest = steps_of(self.contributions, self.terms, max_display)
-        names = ["class prior", *(_said(s.name, s.value) for s in self.steps_)]
+        names = ["class prior", *(_label_of(s.name, s.value) for s in self.steps_)]
         nats = [self.base, *(s.nats for s in self.steps_)]
         if n_rest:
             names.append(f"{n_rest} other terms" if n_rest > 1 else "1 other term")
@@ -163,7 +163,7 @@ class WaterfallDisplay:
         self.bars_ = list(bars.patches)
         ax.vlines(ends, places[:-1] - 0.31, places[1:] + 0.31, color="0.6", linewidth=0.8, zorder=0)
         ax.axvline(0.0, color="0.25", linewidth=0.8, zorder=0)
-        said = [_signed(value) for value in [*nats.tolist(), self.total_]]
+        numbers = [_signed(value) for value in [*nats.tolist(), self.total_]]
         self.values_ = [
             ax.annotate(
                 text,
@@ -174,7 +174,7 @@ class WaterfallDisplay:
                 ha="left" if length >= 0.0 else "right",
                 fontsize="small",
             )
-            for text, start, length, place in zip(said, starts, lengths, places, strict=True)
+            for text, start, length, place in zip(numbers, starts, lengths, places, strict=True)
         ]
         low, high = min(0.0, *ends.tolist()), max(0.0, *ends.tolist())
         room = NUMBER_MARGIN * (high - low) or 1.0
@@ -288,20 +288,20 @@ class WaterfallDisplay:
         chosen = {"label": label, "against": against, "max_display": max_display, "ax": ax}
         if isinstance(explanation, Explanation):
             base, of_rows, names = contributions_of(explanation)
-            proba, said, terms = explanation.probabilities[row], of_rows[row], names[row]
+            proba, contributions, terms = explanation.probabilities[row], of_rows[row], names[row]
         else:
             chosen["document"] = explanation
-            base, said = explanation.base, explanation.contributions
+            base, contributions = explanation.base, explanation.contributions
             terms = [(str(term), "") for term in explanation.terms]
             proba = explanation.probabilities
-        return cls._of(explanation.classes, base, said, terms, proba, **chosen)
+        return cls._of(explanation.classes, base, contributions, terms, proba, **chosen)
 
     @classmethod
     def _of(
         cls,
         classes: NDArray[Any],
         base: Array,
-        said: Array,
+        contributions: Array,
         terms: list[tuple[str, str]],
         proba: Array,
         *,
@@ -314,7 +314,7 @@ class WaterfallDisplay:
         order = np.argsort(-proba, kind="stable").tolist()
         k, other = two_classes(classes, order, label, against)
         with np.errstate(invalid="ignore"):  # ruled out by both classes
-            nats = said[:, k] - said[:, other]
+            nats = contributions[:, k] - contributions[:, other]
         return cls(
             label=classes.tolist()[k],
             against=classes.tolist()[other],
@@ -339,21 +339,21 @@ def _two_dimensional(row: Any) -> Any:
     return np.atleast_2d(np.asarray(row))
 
 
-def _said(name: str, value: str) -> str:
+def _label_of(name: str, value: str) -> str:
     return f"{plain(name)} = {plain(value)}" if value else plain(name)
 
 
 def _signed(value: float) -> str:
     if np.isinf(value):
         return "+∞" if value > 0.0 else "−∞"
-    said = f"{value:+.2f}"
-    return (f"{value:+.1g}" if value and not float(said) else said).replace("-", "−")
+    text = f"{value:+.2f}"
+    return (f"{value:+.1g}" if value and not float(text) else text).replace("-", "−")
 
 
 def _percent(share: float) -> str:
     """A probability in percent, which is 0 or 100 only where it is exactly that."""
     for digits in range(1, 12):
-        said = f"{100.0 * share:.{digits}f}"
-        if float(said) not in (0.0, 100.0) or share in (0.0, 1.0):
-            return f"{said} %"
+        text = f"{100.0 * share:.{digits}f}"
+        if float(text) not in (0.0, 100.0) or share in (0.0, 1.0):
+            return f"{text} %"
     return f"{100.0 * share:.3g} %"

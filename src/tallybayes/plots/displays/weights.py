@@ -25,7 +25,7 @@ class WeightsDisplay:
     terms : sequence of str
         Columns, and pairs of them.
     weights : array-like (n_terms,)
-        1 as in plain naive Bayes, 0 for a term that says nothing.
+        1 as in plain naive Bayes, 0 for a term that adds nothing.
 
     Attributes
     ----------

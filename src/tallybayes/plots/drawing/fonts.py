@@ -57,7 +57,7 @@ def _path(family: str) -> str:
 
 
 def _other_families() -> dict[str, str]:
-    """A font file of each family, in the order in which they are asked."""
+    """A font file of each family, in the order in which they are tried."""
     every = library("matplotlib.font_manager").fontManager.ttflist
     upright = {f.name: str(f.fname) for f in every if f.style == "normal" and f.weight == 400}
     first = [name for name in PREFERRED if name in upright]
@@ -76,10 +76,10 @@ def drawable(values: Iterable[Any], *, parse_math: bool = True) -> tuple[list[st
         Whether they are drawn where a dollar sign begins a formula, so that theirs are escaped.
     """
     families = list(library("matplotlib").rcParams["font.family"])
-    said = [str(value) for value in values]
+    strings = [str(value) for value in values]
     if parse_math:  # a name is not a formula
-        said = [one.replace("$", r"\$") for one in said]
-    lacking = {c for c in "".join(said) if c.isprintable() and ord(c) > 126}
+        strings = [one.replace("$", r"\$") for one in strings]
+    lacking = {c for c in "".join(strings) if c.isprintable() and ord(c) > 126}
     for family in families if lacking else []:
         lacking = _lacking(lacking, _path(family))
     for name, path in (_other_families() if lacking else {}).items():
@@ -87,4 +87,4 @@ def drawable(values: Iterable[Any], *, parse_math: bool = True) -> tuple[list[st
         if left < lacking:
             families, lacking = [*families, name], left
     escapes = {ord(c): c.encode("ascii", "backslashreplace").decode() for c in lacking}
-    return [one.translate(escapes) for one in said], families
+    return [one.translate(escapes) for one in strings], families

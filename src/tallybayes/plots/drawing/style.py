@@ -114,9 +114,9 @@ def axes_grid(
 
 def name_axis(ax: Any, along: str, name: Any) -> None:
     """Writes a name along the axis "x" or "y"."""
-    (said,), families = drawable([name])
+    (label,), families = drawable([name])
     put = ax.set_xlabel if along == "x" else ax.set_ylabel
-    put(said, fontfamily=families)
+    put(label, fontfamily=families)
 
 
 def name_places(ax: Any, along: str, view: View, rows: Rows | None) -> None:
@@ -155,41 +155,41 @@ def _cut(text: str, first: int, last: int) -> str:
 
 def name_ticks(ax: Any, along: str, names: Sequence[Any]) -> None:
     """Ticks at 0, 1, … with names."""
-    said, families = drawable(shortened(names))
+    labels, families = drawable(shortened(names))
     if along == "y":
-        ax.set_yticks(range(len(said)), said, fontfamily=families)
+        ax.set_yticks(range(len(labels)), labels, fontfamily=families)
         return
     inches = ax.get_position().width * ax.figure.get_figwidth()
-    every = max(1, round(len(said) / (LABELS_PER_INCH * inches)))
+    every = max(1, round(len(labels) / (LABELS_PER_INCH * inches)))
     turned: dict[str, Any] = {}
-    if sum(len(one) + 2 for one in said) > CHARACTERS_PER_INCH * inches:
-        steep = len(said) > 2 * inches
+    if sum(len(one) + 2 for one in labels) > CHARACTERS_PER_INCH * inches:
+        steep = len(labels) > 2 * inches
         turned = {"rotation": 90} if steep else {"rotation": 30, "ha": "right"}
         turned["rotation_mode"] = "default" if steep else "anchor"
-    ax.set_xticks(range(0, len(said), every), said[::every], fontfamily=families, **turned)
+    ax.set_xticks(range(0, len(labels), every), labels[::every], fontfamily=families, **turned)
 
 
 def drawable_ticks(ax: Any, along: str, names: Sequence[str], max_names: int | None = None) -> None:
     """Ticks at 0, 1, … with whole names; of more than `max_names`, every second, third, …"""
     step = 1 if max_names is None else max(1, -(-len(names) // max_names))
-    said, families = drawable(names[::step])
+    labels, families = drawable(names[::step])
     put = ax.set_xticks if along == "x" else ax.set_yticks
-    put(range(0, len(names), step), said, fontfamily=families)
+    put(range(0, len(names), step), labels, fontfamily=families)
 
 
 def put_title(ax: Any, title: Any) -> None:
     """Writes a title."""
-    (said,), families = drawable([title])
-    ax.set_title(said, fontfamily=families)
+    (text,), families = drawable([title])
+    ax.set_title(text, fontfamily=families)
 
 
 def legend(where: Any, handles: Sequence[Any], names: Sequence[Any], **more: Any) -> Any:
     """A legend of axes or of a figure, with names that are not too long."""
-    said, families = drawable(shortened(names))
+    labels, families = drawable(shortened(names))
     font = library("matplotlib.font_manager").FontProperties(
         family=families, size=library("matplotlib").rcParams["legend.fontsize"]
     )
-    return where.legend(list(handles), said, prop=font, **more)
+    return where.legend(list(handles), labels, prop=font, **more)
 
 
 def right_if_wide(names: Sequence[Any]) -> dict[str, Any]:
