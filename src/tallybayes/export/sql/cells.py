@@ -45,17 +45,17 @@ def score_of(cells: LevelCells | NumberCells, scores: Array, columns: Columns) -
 
 
 def _found(
-    cells: LevelCells | NumberCells, said: _Numbers | _Scores, columns: Columns
+    cells: LevelCells | NumberCells, output: _Numbers | _Scores, columns: Columns
 ) -> tuple[str, Uses]:
     if isinstance(cells, LevelCells):
-        return by_level(cells, said, columns)
-    return by_interval(cells, said, columns)
+        return by_level(cells, output, columns)
+    return by_interval(cells, output, columns)
 
 
-# ---- what is said of a cell ----------------------------------------------------------------------
+# ---- numbers and scores of cells -----------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
 class _Numbers:
-    """Their numbers."""
+    """The numbers of cells."""
 
     columns: Columns
 
@@ -81,7 +81,7 @@ def _consecutive(cells: Places) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Scores:
-    """Their scores."""
+    """The scores of cells."""
 
     columns: Columns
     scores: Array

@@ -12,10 +12,10 @@ from tallybayes.export.sql.intervals import interval_tree
 from tallybayes.parameters.formula import Correction, Formula
 from tallybayes.parameters.formula_cells import Inexpressible
 
-__all__ = ["Said", "corrected", "normalised"]
+__all__ = ["Expressions", "corrected", "normalised"]
 
 Array = NDArray[np.float64]
-Said = list[tuple[str, list[str]]]
+Expressions = list[tuple[str, list[str]]]
 """Expressions, and the names in each."""
 
 MAX_CLASSES = 64  # classes of an isotonic calibration, which looks at each pair of them
@@ -24,7 +24,9 @@ MAX_LOG_ODDS = 1e4  # and log-odds are within ±1e4
 MIN_PROBABILITY = 1e-300
 
 
-def corrected(formula: Formula, columns: Columns, apart: list[str], sharp: Said) -> Said:
+def corrected(
+    formula: Formula, columns: Columns, apart: list[str], sharp: Expressions
+) -> Expressions:
     """The probability of each class, of a row that not every class rules out.
 
     Parameters
@@ -41,7 +43,7 @@ def corrected(formula: Formula, columns: Columns, apart: list[str], sharp: Said)
     return _mixed(columns, correction, proba)
 
 
-def normalised(columns: Columns, apart: list[str], beta: float) -> Said:
+def normalised(columns: Columns, apart: list[str], beta: float) -> Expressions:
     """exp(β·d_c) / Σ exp(β·d_c)."""
     stages, dialect = columns.stages, columns.dialect
     powers = apart if beta == 1.0 else [f"({dialect.number(beta)} * {d})" for d in apart]
@@ -52,7 +54,7 @@ def normalised(columns: Columns, apart: list[str], beta: float) -> Said:
     return [(f"{share} / {total}", [share, total]) for share in shares]
 
 
-def _mixed(columns: Columns, correction: Correction, proba: Said) -> Said:
+def _mixed(columns: Columns, correction: Correction, proba: Expressions) -> Expressions:
     """(1 − ε)·p + ε·prior, at most `most`."""
     if not correction.prior_share:
         return proba
@@ -67,13 +69,15 @@ def _mixed(columns: Columns, correction: Correction, proba: Said) -> Said:
 
 
 # ---- isotonic calibration -----------------------------------------------------------------------
-def _isotonic(columns: Columns, correction: Correction, apart: list[str], sharp: Said) -> Said:
+def _isotonic(
+    columns: Columns, correction: Correction, apart: list[str], sharp: Expressions
+) -> Expressions:
     """share·f_c(log-odds of c) / Σ f + (1 − share)·p_c, where p_c is `sharp`."""
     stages, dialect = columns.stages, columns.dialect
     if len(apart) > MAX_CLASSES:
         raise Inexpressible(
             f"the probabilities of {len(apart)} classes are calibrated by isotonic regression, "
-            f"which to_sql says of {MAX_CLASSES} at most: use calibrate='temperature'"
+            f"which to_sql writes for {MAX_CLASSES} at most: use calibrate='temperature'"
         )
     log_p = _log_proba(columns, apart)
     if len(correction.knots) == 1 and len(apart) == 2:

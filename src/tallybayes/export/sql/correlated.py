@@ -52,8 +52,8 @@ def _if_there(x: str, expression: str, zero: str) -> str:
 
 
 def _pattern(x: list[str], columns: Columns) -> str:
-    """The name of the number whose binary digits say which of some columns have a value, counted
-    from the dialect's first index."""
+    """The name of the number whose binary digits mark the columns that have a value, counted from
+    the dialect's first index."""
     bits = [f"CASE WHEN {name} IS NULL THEN 0 ELSE {1 << i} END" for i, name in enumerate(x)]
     return columns.stages.name("w", " + ".join([str(columns.dialect.first), *bits]), x)
 

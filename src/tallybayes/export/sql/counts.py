@@ -26,7 +26,7 @@ def counts(term: CountTerm, columns: Columns) -> Added:
 
 
 def _tail(y: str, tail: CountTail, columns: Columns) -> Added:
-    """What counts say that are beyond the table, NULL for others."""
+    """The score of counts beyond the table, NULL for others."""
     stages, dialect = columns.stages, columns.dialect
     half = dialect.number(0.5)
     shared = stages.name("q", f"{half} * LN({y}) + {_correction(y, columns)}", [y])

@@ -1,4 +1,4 @@
-"""What is said of a level, as SQL."""
+"""The number or the score of the cell of a level, as SQL."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from tallybayes.export.sql.columns import Columns
 from tallybayes.export.sql.dialect import Dialect
-from tallybayes.export.sql.intervals import Said, Uses
+from tallybayes.export.sql.intervals import CellOutput, Uses
 from tallybayes.parameters.formula_cells import LevelCells
 
 __all__ = ["by_level"]
@@ -16,14 +16,14 @@ __all__ = ["by_level"]
 A_NUMBER = "(a number)"
 
 
-def by_level(cells: LevelCells, said: Said, columns: Columns) -> tuple[str, Uses]:
+def by_level(cells: LevelCells, output: CellOutput, columns: Columns) -> tuple[str, Uses]:
     """The expression, and the names in it."""
     as_text = columns.kinds[cells.column] == "text"
     name, literal = columns.level(cells.column, cells.levels)
-    missing = said.of(0) if columns.formula.takes_missing else "NULL"
-    other = "NULL" if cells.refuses_others else said.of(cells.size - 1)
+    missing = output.of(0) if columns.formula.takes_missing else "NULL"
+    other = "NULL" if cells.refuses_others else output.of(cells.size - 1)
     if A_NUMBER in cells.levels and not as_text:
-        other = said.of(1 + cells.levels.index(A_NUMBER))
+        other = output.of(1 + cells.levels.index(A_NUMBER))
     last_other = f"CASE WHEN {name} IS NULL THEN {missing} ELSE {other} END"
     known = [
         (level.encode(), written, 1 + i)
@@ -31,14 +31,20 @@ def by_level(cells: LevelCells, said: Said, columns: Columns) -> tuple[str, Uses
         if (written := literal(level)) is not None
     ]
     if as_text and columns.dialect.has_places:
-        return _by_place(known, name, said, last_other, columns)
-    pairs = [(written, said.of(cell)) for _, written, cell in (sorted(known) if as_text else known)]
+        return _by_place(known, name, output, last_other, columns)
+    pairs = [
+        (written, output.of(cell)) for _, written, cell in (sorted(known) if as_text else known)
+    ]
     leaf = columns.dialect.leaf if as_text else max(len(pairs), 1)
     return level_tree(name, pairs, other, last_other, leaf), [name]
 
 
 def _by_place(
-    known: list[tuple[bytes, str, int]], name: str, said: Said, last_other: str, columns: Columns
+    known: list[tuple[bytes, str, int]],
+    name: str,
+    output: CellOutput,
+    last_other: str,
+    columns: Columns,
 ) -> tuple[str, Uses]:
     """The same by the place of a level among literals, of many in a tree of sorted ones."""
     dialect = columns.dialect
@@ -48,24 +54,24 @@ def _by_place(
     place = place_tree(dialect, name, [written for _, written, _ in known])
     cells, uses = np.array([cell for *_, cell in known], np.int64), [name]
     if many:
-        text, uses = said.of_each(cells, place, uses)
+        text, uses = output.of_each(cells, place, uses)
     else:
-        text = said.of_each_level(cells, place)
+        text = output.of_each_level(cells, place)
     return f"COALESCE({text}, {last_other})", uses
 
 
 def level_tree(
     name: str, levels: Sequence[tuple[str, str]], other: str, last_other: str, leaf: int
 ) -> str:
-    """What is said of a level by comparisons.
+    """The output of a level, found by comparisons.
 
     Parameters
     ----------
     name : str
     levels : sequence of (str, str)
-        Literals, in ascending order where there are more than `leaf`, with what is said of each.
+        Literals, in ascending order where there are more than `leaf`, with the output of each.
     other : str
-        What is said of other levels.
+        The output of other levels.
     last_other : str
         The same, where NULL arrives, too.
     leaf : int

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes.export.sql.columns import Columns
-from tallybayes.export.sql.corrections import Said, corrected, normalised
+from tallybayes.export.sql.corrections import Expressions, corrected, normalised
 from tallybayes.export.sql.dialect import Dialect
 from tallybayes.parameters.formula import Formula
 from tallybayes.parameters.formula_cells import Inexpressible
@@ -83,7 +83,7 @@ def _bound(odds: Formula) -> float:
     return float(sum(np.abs(scores).max() for scores in [odds.offset, *tables]))
 
 
-def _logistic(columns: Columns, s: str, beta: float) -> Said:
+def _logistic(columns: Columns, s: str, beta: float) -> Expressions:
     """The probabilities e^{−βs} / (1 + e^{−βs}) and 1 / (1 + e^{−βs}), whose power is finite."""
     stages, one = columns.stages, columns.dialect.number(1.0)
     power = f"-{s}" if beta == 1.0 else f"{columns.dialect.number(-beta)} * {s}"
@@ -167,5 +167,6 @@ def literal(label: Any, dialect: Dialect) -> str:
     if isinstance(label, numbers.Real):
         return dialect.number(float(label))
     raise Inexpressible(
-        f"the label {label!r} is a {type(label).__name__}: SQL says strings, numbers and booleans"
+        f"the label {label!r} is a {type(label).__name__}: SQL can write strings, numbers and "
+        "booleans"
     )

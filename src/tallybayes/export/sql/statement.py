@@ -1,4 +1,4 @@
-"""One SELECT that says what a model predicts.
+"""One SELECT that predicts as a model does.
 
 The scores s_c are added up, and the probabilities are exp(s_c − max s) over their sum; of two
 classes the log-odds are enough. Of equal scores the first class wins. A row that has no prediction,
@@ -45,7 +45,7 @@ def select(
     names : mapping of str to str, optional
         What the table calls columns, where that is not their name.
     kinds : mapping of str to Kind, optional
-        What columns hold in the table, where that is not what the model says.
+        What columns hold in the table, where that differs from the model's kind.
     keep : sequence of str
         Columns of the table that the result has first.
 
@@ -54,24 +54,24 @@ def select(
     ValueError
         For a dialect, a name or a kind that does not exist, or a statement too large.
     Inexpressible
-        For what SQL does not say.
+        For what SQL cannot express.
     """
-    says = dialect_of(dialect)
+    syntax = dialect_of(dialect)
     parts = [table] if isinstance(table, str) else list(table)
-    stages = Stages(says)
+    stages = Stages(syntax)
     columns = Columns(formula, stages, dict(names or {}), _kinds(formula, kinds or {}))
     odds = log_odds(formula)
     scores = _scores(odds or formula, columns)
-    kept = [stages.name("k", f"t.{says.name(name)}") for name in keep]
-    outputs = list(zip(kept, map(says.name, keep), strict=True))
+    kept = [stages.name("k", f"t.{syntax.name(name)}") for name in keep]
+    outputs = list(zip(kept, map(syntax.name, keep), strict=True))
     if odds is None:
         found, uses = of_scores(formula, columns, scores)
     else:
         found, uses = of_log_odds(formula, odds, columns, scores[0])
-    titles = [PREDICTION, *says.titles([str(label) for label in formula.classes.tolist()])]
+    titles = [PREDICTION, *syntax.titles([str(label) for label in formula.classes.tolist()])]
     _need_distinct([*keep, *titles])
-    outputs += zip(found, map(says.name, titles), strict=True)
-    return stages.select(says.rows(parts), outputs, [*kept, *uses])
+    outputs += zip(found, map(syntax.name, titles), strict=True)
+    return stages.select(syntax.rows(parts), outputs, [*kept, *uses])
 
 
 def _kinds(formula: Formula, given: Mapping[str, Kind]) -> dict[str, Kind]:
