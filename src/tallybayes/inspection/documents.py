@@ -187,8 +187,8 @@ def explained(
     """An explanation with its terms in order; parameters are those of
     :class:`DocumentExplanation`."""
     with np.errstate(invalid="ignore"):  # classes that are ruled out
-        said = np.abs(_against_next(base + contributions.sum(axis=0), contributions))
-    order = np.argsort(-said, kind="stable")
+        effect = np.abs(_against_next(base + contributions.sum(axis=0), contributions))
+    order = np.argsort(-effect, kind="stable")
     return DocumentExplanation(
         document,
         [terms[i] for i in order.tolist()],
@@ -240,8 +240,8 @@ def top_terms_of_column(
     if column not in text_terms:
         there = f"the columns of text are {sorted(text_terms)}" if text_terms else "no column is"
         raise ValueError(f"{column!r} is not read as text; {there}")
-    terms, said = text_terms[column].of_one_occurrence()
-    return _best(terms, said[:, _place(classes, label)], n)
+    terms, contributions = text_terms[column].of_one_occurrence()
+    return _best(terms, contributions[:, _place(classes, label)], n)
 
 
 def _place(classes: NDArray[Any], label: Any) -> int:

@@ -53,7 +53,7 @@ class Explanation:
     probabilities : float64 array (n_rows, n_classes)
         P(c | x), as :meth:`predict_proba` gives it.
     text_terms : mapping of str to TextTerms
-        The columns of text, and what their terms say.
+        The columns of text, and what their terms add.
 
     Attributes
     ----------
@@ -100,10 +100,15 @@ class Explanation:
             raise IndexError(f"the explanation has {n_rows} rows, from 0 on: there is no row {row}")
         [text] = values_of(self.table.columns[column].take(np.array([row % n_rows])))
         document = "" if text is None else str(text)
-        terms, said = self.text_terms[column].of_document(document)
+        terms, contributions = self.text_terms[column].of_document(document)
         others = np.delete(self.contributions[row], place, axis=1).sum(axis=1)
         return explained(
-            document, terms, said, self.base + others, self.classes, self.probabilities[row]
+            document,
+            terms,
+            contributions,
+            self.base + others,
+            self.classes,
+            self.probabilities[row],
         )
 
     def _text_column(self, column: str | None) -> str:
@@ -160,7 +165,7 @@ class Explanation:
         row = self.row
         shown = np.sort(np.argsort(-proba, kind="stable")[:MAX_SHOWN_CLASSES])
         with np.errstate(invalid="ignore"):  # ruled out by every class
-            # what a column says is how far apart it sets the classes
+            # columns are ordered by how far apart they set the classes
             apart = np.ptp(share, axis=0)
         order = np.argsort(-np.nan_to_num(apart, nan=np.inf), kind="stable")
         rest = order[MAX_SHOWN_COLUMNS:]
@@ -178,18 +183,20 @@ class Explanation:
         labels = [_cut(str(label)) for label in self.classes[shown].tolist()]
         left = ["nats", *(name for name, _ in lines), "probability"]
         hidden = n_classes - len(shown)
-        said = f"{hidden} less probable classes are not shown" if hidden else ""
-        return left, [labels, *cells], said
+        note = f"{hidden} less probable classes are not shown" if hidden else ""
+        return left, [labels, *cells], note
 
     def _terms_shown(self, column: str) -> list[tuple[str, Array]]:
         """The terms of the first row's text that separate the classes most, and the rest."""
         document = self.document(column)
-        said = document.contributions
-        order = np.argsort(-np.ptp(said, axis=1), kind="stable")
-        found = [(f"  {_cut(str(document.terms[i]))}", said[i]) for i in order[:MAX_SHOWN_TERMS]]
+        contributions = document.contributions
+        order = np.argsort(-np.ptp(contributions, axis=1), kind="stable")
+        found = [
+            (f"  {_cut(str(document.terms[i]))}", contributions[i]) for i in order[:MAX_SHOWN_TERMS]
+        ]
         rest = order[MAX_SHOWN_TERMS:]
         if rest.size:
-            found.append((f"  … and {rest.size} more terms", said[rest].sum(axis=0)))
+            found.append((f"  … and {rest.size} more terms", contributions[rest].sum(axis=0)))
         return found
 
     def plot(self, ax: Any = None, *, row: int = 0, **options: Any) -> Any:

@@ -188,7 +188,7 @@ def _headline(subject: Subject, predictions: Predictions, learned: bool) -> Head
 
 
 def _copies(subject: Subject, X: Any, n: int, columns: list[ColumnFacts]) -> list[tuple[str, str]]:
-    """Columns that say nearly the same, on some of the rows; documents have but one."""
+    """Pairs of near-copies, found on some of the rows; documents have one column only."""
     if len(columns) < 2:
         return []
     used = sorted((c for c in columns if c.used), key=lambda c: -c.importance)

@@ -48,7 +48,7 @@ def findings_of(
     subject : Subject
     columns : list of ColumnFacts
     copies : list of (str, str)
-        Columns that say nearly the same.
+        Near-copies.
     """
     found = [Finding("stale")] if subject.stale else []
     rows = subject.class_rows

@@ -204,7 +204,7 @@ def _form(subject: Subject) -> dict[str, Any]:
     form = subject.form
     if form is None:
         return {"form": None, "noForm": "none" if subject.unit == "row" else None}
-    if form.unsaid:
+    if form.without_form:
         return {"form": None, "noForm": "text"}
     if form.size > MAX_FORM_NUMBERS:
         return {"form": None, "noForm": "size"}

@@ -117,12 +117,13 @@ def shown_rows(
     some = rows_of(X, at)
     base, of_terms, names = subject.contributions(some)
     found = []
-    for c, values, said, words in zip(chosen, subject.values(some), of_terms, names, strict=True):
+    parts = zip(chosen, subject.values(some), of_terms, names, strict=True)
+    for c, values, contributions, words in parts:
         own = int(predictions.own[c.row])
         proba = np.exp(predictions.log_proba[c.row])
         predicted, against = _compared(proba, own)
         with np.errstate(invalid="ignore"):
-            nats = np.nan_to_num(said[:, predicted] - said[:, against], nan=0.0)
+            nats = np.nan_to_num(contributions[:, predicted] - contributions[:, against], nan=0.0)
         steps, rest, n_rest = steps_of(nats, words)
         found.append(
             ShownRow(
@@ -153,23 +154,25 @@ def _compared(proba: Array, own: int) -> tuple[int, int]:
 
 
 def steps_of(
-    said: Array, words: list[tuple[str, str]], max_terms: int = MAX_TERMS
+    contributions: Array, words: list[tuple[str, str]], max_terms: int = MAX_TERMS
 ) -> tuple[list[Step], float, int]:
     """The terms that add most, the largest first, what the others add together, and how many these
     are; terms that add nothing are in neither.
 
     Parameters
     ----------
-    said : float64 array (n_terms,)
+    contributions : float64 array (n_terms,)
         What each term adds, in nats; NaN, where it rules out both classes, is 0.
     words : list of (str, str)
         The terms and their values.
     max_terms : int
         How many terms stand by themselves.
     """
-    said = np.where(np.isnan(said), 0.0, said)
-    order = np.argsort(-np.abs(said), kind="stable")
-    order = order[said[order] != 0.0]
-    steps = [Step(words[t][0], words[t][1], float(said[t])) for t in order[:max_terms].tolist()]
+    contributions = np.where(np.isnan(contributions), 0.0, contributions)
+    order = np.argsort(-np.abs(contributions), kind="stable")
+    order = order[contributions[order] != 0.0]
+    steps = [
+        Step(words[t][0], words[t][1], float(contributions[t])) for t in order[:max_terms].tolist()
+    ]
     rest = order[max_terms:]
-    return steps, float(said[rest].sum()), len(rest)
+    return steps, float(contributions[rest].sum()), len(rest)

@@ -28,8 +28,8 @@ def exact_single(values: NDArray[Any]) -> dict[str, Any]:
 
 
 def whole(values: NDArray[Any]) -> dict[str, Any]:
-    """Whole numbers from 0 on, seven bits a byte, the lowest first; the eighth bit says that more
-    follow."""
+    """Whole numbers from 0 on, seven bits a byte, the lowest first; the eighth bit is set if
+    more follow."""
     left = np.ascontiguousarray(values, dtype=np.uint64).ravel()
     n_bytes = np.ones(len(left), dtype=np.int64)
     for bits in range(7, 64, 7):

@@ -75,7 +75,7 @@ class Form:
     columns : list of ColumnReader
     terms : list of Term
     link : Link
-    unsaid : list of str
+    without_form : list of str
         Columns that add to the score but have no such form: columns of text.
     """
 
@@ -83,7 +83,7 @@ class Form:
     columns: list[ColumnReader]
     terms: list[Term]
     link: Link
-    unsaid: list[str] = field(default_factory=list)
+    without_form: list[str] = field(default_factory=list)
 
     @property
     def size(self) -> int:
@@ -100,7 +100,7 @@ class Form:
         return {term.columns[0]: term for term in self.terms if isinstance(term, single)}
 
     def scores_of(self, column: int, numbers: Array, levels: list[str], missing: bool) -> Array:
-        """What values of one column add: numbers, then levels, then a missing value if asked for,
+        """What values of one column add: numbers, then levels, then a missing value if `missing`,
         float64 (n, n_classes); zeros where the column has no term by itself."""
         reader, term = self.columns[column], self.term_of(column)
         n = len(numbers) + len(levels) + missing

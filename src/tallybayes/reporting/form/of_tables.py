@@ -38,16 +38,16 @@ def form_of_table(model: TableModel) -> Form:
     """The form of a :class:`tallybayes.NaiveBayes`."""
     noted = _NotedParts(model)
     declared = model.reading.declared
-    unsaid: list[str] = []
+    without_form: list[str] = []
     for part in model.score.parts:
         before = len(noted.columns), len(noted.terms)
         noted.part = part
         if not part.add_to_rows(cast(Any, noted), declared.least):
             del noted.columns[before[0] :], noted.terms[before[1] :]
-            unsaid += part.columns
+            without_form += part.columns
     log_prior = model.log_prior.copy()
     link = Link(log_prior, model.chosen.calibration)
-    return Form(log_prior, noted.columns, noted.terms, link, unsaid)
+    return Form(log_prior, noted.columns, noted.terms, link, without_form)
 
 
 class _NotedParts:
@@ -129,7 +129,7 @@ class _NotedParts:
         beside: Array,
         _counts: Array,
     ) -> None:
-        """Another density, with what is said of a number that is there."""
+        """Another density, with the scores of a number that is present."""
         place, kinds = (
             self._number(name, strings, beside, least),
             np.array(beside, dtype=np.float64),

@@ -174,7 +174,7 @@ class TableSubject(Subject):
         self, X: Any, predictions: Predictions, learned: bool
     ) -> Iterator[tuple[str, Array]]:
         """What each term adds to rows, (n_rows, n_classes); to rows that were learned, without the
-        row itself. Terms of a weighted model are asked as they are: their weights have seen it."""
+        row itself. Terms of a weighted model stay as they are: their weights depend on it."""
         if learned and not self._is_weighted:
             x = self.model._read_rows(X)
             own = predictions.own.astype(np.int64)
