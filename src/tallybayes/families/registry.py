@@ -132,7 +132,7 @@ def family_of_name(name: str) -> type[ColumnFamily] | None:
 
 
 def family_of_class(name: str) -> type[ColumnFamily] | None:
-    """The family whose class has this name, as a model file says it; None where there is none.
+    """The family whose class has this name, as a model file names it; None where there is none.
 
     Families that installed packages name are loaded for it.
     """

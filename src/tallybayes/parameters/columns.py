@@ -135,7 +135,7 @@ class Cells(Protocol):
 
     @property
     def others_change(self) -> bool:
-        """Whether taking a row out changes what the classes that it is not of say."""
+        """Whether taking a row out changes the scores of the other classes."""
 
     def log_prob(self) -> Array:
         """float64 (n_classes, n_cells)."""
@@ -178,7 +178,7 @@ class Laws(Protocol):
         """One that scipy.stats has, by its name and names of parameters, (n_classes,) each."""
 
     def transformed(self, law: Any, transform: Any, light: bool) -> Any:
-        """x such that a transform of it has a law of scipy.stats; `light` says whether that is
+        """x such that a transform of it has a law of scipy.stats; `light`: whether that is
         Gaussian."""
 
     def beside_atoms(self, law: Any, values: Array, atoms: Array, weights: Array) -> Any:
@@ -306,13 +306,13 @@ class TermScores(Protocol):
         """:meth:`scores` of counted documents, each after it is taken out."""
 
     def at_class_means(self, row_weight: Array) -> Array:
-        """What the documents of each class say on average, float64 (n_classes, n_classes)."""
+        """The mean contribution of the documents of each class, float64 (n_classes, n_classes)."""
 
     def ratios_of(self, terms: NDArray[np.intp]) -> Array:
         """T of some terms, centred over classes, float64 (n_some, n_classes)."""
 
-    def telling(self, max_terms: int) -> NDArray[np.intp]:
-        """The places of the terms that say most, those first that say most."""
+    def most_informative(self, max_terms: int) -> NDArray[np.intp]:
+        """The places of the most informative terms, in descending order."""
 
     def described(self) -> Description:
         """The label of the contributions of the most informative terms."""

@@ -30,7 +30,7 @@ class Lookup:
     start : int64 array (n_features + 1,)
     offset : float64 array (n_classes,)
     unseen : {"smooth", "ignore", "error"}
-        Whether a code beyond the levels is an error; the last entries already say the rest.
+        Whether a code beyond the levels is an error; the last entries hold the other two.
     """
 
     table: Array

@@ -105,7 +105,7 @@ class MomentsWithout:
     each : bool
         Of the column's own variance, not of the largest.
     plain : bool
-        Whether mean and variance are those of the rows, as said above, and nothing else; otherwise
+        Whether mean and variance are those of the rows, as above, and nothing else; otherwise
         only `exact` tells.
     exact : callable (x, own, weight) -> float64 array (n_rows, n_classes)
         The score in every class, of dense rows (n_rows, n_features): whatever the counts are.

@@ -60,7 +60,7 @@ def _with_and_without(text: TextCounts) -> list[Array]:
     """The documents of each class without each of the most informative terms, and with it, float64
     (n_classes, 2)."""
     ratios = TermRatios(text, TAU)
-    held = ratios.counts_of(ratios.telling(MAX_TERMS))
+    held = ratios.counts_of(ratios.most_informative(MAX_TERMS))
     return [np.stack([text.documents - n, n], axis=1) for n in held]
 
 

@@ -147,7 +147,7 @@ class CellLaw:
 
     @property
     def others_change(self) -> bool:
-        """Whether taking a row out changes what the classes that it is not of say: where they use
+        """Whether taking a row out changes the scores of the other classes, because they use the
         counts of all classes."""
         return self.base is None or bool((self.total == 0.0).any())
 

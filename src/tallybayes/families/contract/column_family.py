@@ -99,7 +99,7 @@ class ColumnFamily:
 
     @property
     def needs_values(self) -> bool:
-        """Whether it needs more than moments, or the counts of the levels that are asked about."""
+        """Whether it needs more than moments, or than the counts of the levels to predict."""
         return True
 
     @property
@@ -114,7 +114,7 @@ class ColumnFamily:
 
     @property
     def names_levels_only(self) -> bool:
-        """Whether it says which levels there are, and nothing of how they are smoothed."""
+        """Whether it declares the levels only, and not their smoothing."""
         return False
 
     def of_one_column(self) -> Self:
@@ -200,7 +200,7 @@ class LevelFamily(ColumnFamily, ABC):
 
     @abstractmethod
     def likelihood(self, counted: CountedLevels, context: Context) -> LevelReading:
-        """What the column says, from its counts.
+        """The likelihood of the column, from its counts.
 
         Parameters
         ----------
@@ -270,7 +270,7 @@ class NumberFamily(ColumnFamily, ABC):
 
     @abstractmethod
     def likelihood(self, counts: NumberCounts, context: Context) -> NumberDensity | BinnedReading:
-        """What the column says, from its counts.
+        """The likelihood of the column, from its counts.
 
         Parameters
         ----------

@@ -35,8 +35,8 @@ Array = NDArray[np.float64]
 class NumberDensity(ABC):
     """A likelihood log p(x | c) of numbers, estimated from the counts of a column.
 
-    A family has to give the four abstract methods and `what`. The others say by default that there
-    is no closed form, no prior and no strength to choose.
+    A family has to give the four abstract methods and `what`. By default, the others declare that
+    there is no closed form, no prior and no strength to choose.
 
     Attributes
     ----------

@@ -58,12 +58,12 @@ class DocumentLikelihood(ABC):
 
     @abstractmethod
     def at_class_means(self, row_weight: Array) -> Array:
-        """What the documents of each class say on average, each without its own counts, float64
-        (n_classes, n_classes); a row of a class has this weight."""
+        """The mean contribution of the documents of each class, each without its own counts,
+        float64 (n_classes, n_classes); `row_weight` is the weight of a row of each class."""
 
     @abstractmethod
-    def telling(self, max_terms: int) -> NDArray[np.intp]:
-        """The places of the terms that say most, so many, those first that say most."""
+    def most_informative(self, max_terms: int) -> NDArray[np.intp]:
+        """The places of at most `max_terms` most informative terms, in descending order."""
 
     @abstractmethod
     def described(self) -> Description:
@@ -82,7 +82,7 @@ class DocumentFamily(ColumnFamily, ABC):
 
     @abstractmethod
     def likelihood(self, counts: TextCounts, context: Context) -> DocumentLikelihood:
-        """What the column says, from its counts.
+        """The likelihood of the column, from its counts.
 
         Parameters
         ----------

@@ -36,7 +36,7 @@ class Family(Protocol[T_contra]):
         """
 
     def without(self, tally: T_contra, classes: ClassCounts) -> Without:
-        """What a row's own class says of it after the row is taken out, from the same counts.
+        """The score of a row's own class after the row is taken out, from the same counts.
 
         Parameters
         ----------

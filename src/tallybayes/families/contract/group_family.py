@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 class GroupLikelihood(ABC):
     """The likelihood of a group of columns, from their joint counts.
 
-    Besides these methods it has what its score kind asks: :class:`tallybayes.parameters.Counts`, or
+    Besides these methods it has those of its score kind: :class:`tallybayes.parameters.Counts`, or
     :class:`tallybayes.parameters.Correlated`.
 
     Attributes
@@ -71,7 +71,7 @@ class GroupFamily(ColumnFamily, ABC):
     def likelihood_together(
         self, names: tuple[str, ...], tally: Any, context: Context
     ) -> GroupLikelihood | None:
-        """What the columns say together; None where nothing can be said yet.
+        """The joint likelihood of the columns; None where it is not defined yet.
 
         Parameters
         ----------

@@ -87,7 +87,7 @@ class Complement:
             else:
                 np.negative(part, out=part)
         if zero_possible:
-            alone = certain.any(axis=0) & (everything > 0.0)  # a word that nobody has says nothing
+            alone = certain.any(axis=0) & (everything > 0.0)  # a word of no row adds nothing
             weights[~certain & alone] = -np.inf
         return weights
 

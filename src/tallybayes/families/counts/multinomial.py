@@ -81,7 +81,7 @@ class Multinomial(GroupFamily):
         return MultinomialCounts.read(self, tally, context.alpha)
 
     def smoothing(self, n_features: int, alpha: float = 1.0) -> float | Array:
-        """α_j: a number, or float64 array (n_features,); `alpha` where the family says nothing.
+        """α_j: a number, or float64 array (n_features,); `alpha` where the family has none.
 
         Parameters
         ----------

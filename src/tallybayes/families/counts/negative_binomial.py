@@ -57,7 +57,7 @@ class NegativeBinomial(NumberFamily):
     """Negative binomial likelihood for a column of whole numbers from 0 on.
 
     A fraction is read, its factorial by the gamma function, with a ``FamilyWarning`` when it is
-    learned or asked. A negative number or a string is refused.
+    learned or predicted. A negative number or a string is refused.
 
     Parameters
     ----------

@@ -86,7 +86,7 @@ class PooledCounts(LearningDensity):
             return mixed(scores + np.log(n), n, self.rows)
 
     def _of(self, x: Array) -> Array:
-        """What values say, one by one."""
+        """The scores of values, one by one."""
         scores = np.full((len(x), len(self.n)), -np.inf)
         counts = x >= 0.0
         scores[counts] = self.density.log_density(x[counts])
@@ -94,7 +94,7 @@ class PooledCounts(LearningDensity):
 
     @cached_property
     def _table(self) -> Array:
-        """What 0, 1, … say."""
+        """The scores of 0, 1, …"""
         scores = self.density.table(table_size(self.density.grid))
         return self._mixed(scores, self.n)
 

@@ -113,7 +113,7 @@ class Bernoulli(LevelFamily):
         return LevelReading(levels, law, "Bernoulli", grows=False)
 
     def smoothing(self, alpha: float = 1.0) -> tuple[float | Array, float | Array]:
-        """What is added to the counts of 1 and of 0; `alpha` where the family says nothing.
+        """What is added to the counts of 1 and of 0; `alpha` where the family has none.
 
         Parameters
         ----------
@@ -187,7 +187,7 @@ class Bernoulli(LevelFamily):
             log_total, log_absent = np.log(total), log(absent)
             log_absent -= log_total
             certain = np.isneginf(log_absent)
-            if certain.any():  # 1 − p = 0: the feature must be there, and then says log p = 0
+            if certain.any():  # 1 − p = 0: the feature must be present, and then adds log p = 0
                 if required is None:
                     required = np.zeros(weights.shape, dtype=bool)
                 required[rows] = certain

@@ -16,7 +16,7 @@ __all__ = ["MAX_BINS", "Bins", "quantile_bins", "quantile_bins_of_each", "superv
 
 Array = NDArray[np.float64]
 
-MAX_BINS = 2**20  # that may be asked for
+MAX_BINS = 2**20  # that a declaration may request
 
 
 class Bins(NamedTuple):

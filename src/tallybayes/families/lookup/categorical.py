@@ -86,7 +86,7 @@ class Categorical(LevelFamily):
         model's alpha, or 1.
     unseen : {"smooth", "ignore", "error"}, optional
         A level that the column does not have: smoothed as above, left out of the product, or
-        refused. By default what the model says, or "smooth".
+        refused. By default the model's `unseen`, or "smooth".
     levels : sequence, optional
         For a column of a table: its levels, whether they occur or not. Others are refused. Kept as
         a tuple.
@@ -152,7 +152,7 @@ class Categorical(LevelFamily):
         n_levels : int
             How many levels there are.
         alpha : float
-            Where the family says nothing itself.
+            Used where the family has none.
         """
         even = np.full(n_levels, 1.0 / max(n_levels, 1))
         if self.estimate == "mle":
@@ -174,12 +174,12 @@ class Categorical(LevelFamily):
         ----------
         counts : float64 array (n_classes, n_cells)
             The levels' counts, and maybe a last cell without counts for levels never seen. Under a
-            prior that takes all levels alike, some of the levels may share a cell, which then says
-            nothing but makes up the total.
+            prior that takes all levels alike, some of the levels may share a cell, which then
+            counts in the total only.
         n_levels : int, optional
             N_j; all cells by default.
         alpha : float
-            Where the family says nothing itself.
+            Used where the family has none.
 
         Raises
         ------

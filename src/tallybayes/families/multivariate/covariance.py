@@ -7,7 +7,7 @@ makes it independent of the units of the columns: Σ = diag(s) L Lᵀ diag(s). I
    column is constant throughout; such a column is not correlated with any other.
 2. An eigenvalue of the correlations below 2⁻⁴⁰ counts as 0 and becomes 1e-9, the variance of a
    direction in which the rows do not vary (fewer rows than columns, or a column twice).
-3. An eigenvalue of Σ below the least variance that is asked for is raised to it.
+3. An eigenvalue of Σ below the requested minimum of the variance is raised to it.
 
 Other matrices stay as they are.
 """

@@ -8,7 +8,7 @@ likelihood). What is added to σ² is decided when the tally is read and is neve
 1. ε = var_smoothing · max_j Var(x_j) over all classes together, weighted (scikit-learn takes the
    unweighted variance of the last batch); or, per feature, ε_j = var_smoothing · Var(x_j).
 2. A variance that is still 0 becomes 1e-9 · Var(x_j), and 1 where the column is constant
-   throughout: such a column is the same in every class and then says nothing about any. A variance
+   throughout: such a column is the same in every class and then adds nothing to any. A variance
    below 2.2e-308, of numbers that differ by less than 1e-154, has lost digits and counts as 0.
 3. In a table, a class without spread (its variance at most 1e-9 of that within classes, or its rows
    at most ddof) takes the pooled variance within the classes that have spread,
@@ -21,7 +21,7 @@ With s `pooled_rows` each class is given s rows of the density of all classes be
 
     p'(x|c) = (n_c p(x|c) + s p_0(x)) / (n_c + s),   p_0(x) = Σ_c n_c p(x|c) / Σ_c n_c,
 
-so that a column cannot say more than its counts support: log p'(x|c) − log p'(x|c') is at most
+so that a column cannot add more than its counts support: log p'(x|c) − log p'(x|c') is at most
 log((n + s)(n_c' + s) / (s (n_c + s))), of the order of log n (the rule of succession).
 
 Under a normal-inverse-gamma prior (μ_n, κ_n, a_n, b_n after the rows of a class) the posterior mean

@@ -44,7 +44,7 @@ Index = NDArray[np.intp]
 
 def mixed(mass: Array, n: Array, rows: float) -> Array:
     """log p'(x | c) of log M, (…, n_classes), and n_c shaped alike; 0 where x has no mass in any
-    class, which then says nothing."""
+    class: it then adds nothing."""
     top = mass.max(axis=-1, keepdims=True)
     some = np.isfinite(top)
     least = TINY * max(rows, 1.0)  # a share is finite where no row is left

@@ -124,7 +124,7 @@ def _log_likelihood(grid: GridCounts, exponent: float) -> float:
 
 
 def transform_of(kind: Any, grid: GridCounts) -> Transform | None:
-    """The transform that a family asks for, λ fitted to the grid counts by maximum likelihood."""
+    """The transform that a family declares, λ fitted to the grid counts by maximum likelihood."""
     if kind is None:
         return None
     if kind == "log":

@@ -334,7 +334,7 @@ class Beta:
         Parameters
         ----------
         theta : array-like
-            Probabilities at which it is asked.
+            Probabilities at which it is evaluated.
         """
         t = np.asarray(theta, dtype=np.float64)
         inside = ~((t < 0.0) | (t > 1.0))

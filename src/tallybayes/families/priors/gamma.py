@@ -60,7 +60,7 @@ class Gamma:
         Parameters
         ----------
         rate : array-like
-            Rates at which it is asked.
+            Rates at which it is evaluated.
         """
         x = np.asarray(rate, dtype=np.float64)
         inside = ~((x < 0.0) | (x == np.inf))

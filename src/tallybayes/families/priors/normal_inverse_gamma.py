@@ -77,7 +77,7 @@ class NormalInverseGamma:
         Parameters
         ----------
         mean : float64 array
-            Means at which it is asked.
+            Means at which it is evaluated.
         """
         freedom, scale = 2.0 * self.shape, np.sqrt(self.scale / (self.shape * self.strength))
         t = (np.asarray(mean, dtype=np.float64) - self.mean) / scale
@@ -141,7 +141,7 @@ def estimated_under(
     Raises
     ------
     ValueError
-        If the posterior mean of the variance is asked for, and is undefined.
+        If the posterior mean of the variance is requested, and is undefined.
     """
     centre, strength, shape, scale = prior.posterior(n, mean, squares)
     if estimate == "posterior":

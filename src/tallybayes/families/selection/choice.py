@@ -68,7 +68,7 @@ class ReadAs:
     likelihood : float
         L of :mod:`tallybayes.families.lookup.leave_one_out`.
     bins : int
-        How many bins are asked for; 0 of a Gaussian.
+        The number of bins; 0 for a Gaussian.
     width : int
     strength : float
         Of a smoothed density, the strength in effective rows.
@@ -128,7 +128,7 @@ class _Candidates:
 
     def best(self) -> list[ReadAs]:
         """The best reading of each column; of equal ones, the earlier."""
-        found = [ReadAs("gaussian", 0.0)] * len(self.columns)  # without a value all say the same
+        found = [ReadAs("gaussian", 0.0)] * len(self.columns)  # without a value all are equal
         cells = self._cells()
         gaussians = self._gaussians([_better(*pair) for pair in cells])
         atoms = np.empty(len(self.filled), dtype=np.uint8)
@@ -147,8 +147,8 @@ class _Candidates:
         return found
 
     def _or_counts(self, found: list[ReadAs], atoms: NDArray[np.uint8]) -> None:
-        """Replaces what is found where a negative binomial is better; `atoms` says which columns
-        have some."""
+        """Replaces what is found where a negative binomial is better; `atoms` marks the
+        columns that have some."""
         has_atoms = dict(zip(self.filled, atoms, strict=True))
         columns = {
             j: (counts, values, CLEARLY_WORSE * found[j].likelihood)

@@ -73,14 +73,14 @@ class TermRatios(DocumentLikelihood):
         return f"text, {self.counts.held.n_terms} terms"
 
     def described(self) -> Description:
-        terms = self.telling(MAX_SHOWN_TERMS)
+        terms = self.most_informative(MAX_SHOWN_TERMS)
         what = "contributions of the most informative terms in a text of one term, in nats"
         names = [str(term) for term in self.counts.held.terms[terms].tolist()]
         return Description(what, names, np.log(2.0) * self.ratios_of(terms).T)
 
-    def telling(self, max_terms: int) -> Index:
-        """The places of the terms that say most, weighed by how many documents hold them, those
-        first that say most.
+    def most_informative(self, max_terms: int) -> Index:
+        """The places of the most informative terms, weighted by the number of documents that hold
+        them, in descending order.
 
         Parameters
         ----------
@@ -152,16 +152,16 @@ class TermRatios(DocumentLikelihood):
         n[entry, mine] = less(n[entry, mine], w)
         frequency = less(self.table.frequency[terms], w)
         tf = np.where(frequency > 0.0, documents.tf.astype(np.float64), 0.0)
-        said = tf[:, None] * self._ratios(n, frequency, _shares(mass)[row])
+        contributions = tf[:, None] * self._ratios(n, frequency, _shares(mass)[row])
         scores = np.zeros((len(documents), n.shape[1]))
-        np.add.at(scores, row, said)
+        np.add.at(scores, row, contributions)
         length = np.maximum(np.bincount(row, tf, len(documents)), 1.0)
         found: Array = scores / np.sqrt(length)[:, None]
         return found
 
     def at_class_means(self, row_weight: Array) -> Array:
-        """What the documents of each class say on average, without their own counts, float64
-        (n_classes, n_classes): Σ_t of what each term says, as often as the class has it.
+        """The mean contribution of the documents of each class, without their own counts, float64
+        (n_classes, n_classes): a sum over terms, each as often as the class has it.
 
         Parameters
         ----------

@@ -102,7 +102,7 @@ class TermTable:
     def of_several(self, documents: Documents) -> tuple[TermTable, Documents]:
         """The table and documents, which it counts, without the terms of a single document.
 
-        Where documents are left out of the counts, those terms say nothing. The other terms come by
+        Where documents are left out of the counts, those terms add nothing. The other terms come by
         falling frequency, so that those which most documents hold lie side by side; those of a
         document keep their order.
         """

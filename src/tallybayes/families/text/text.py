@@ -28,8 +28,8 @@ AnalyzerName = Literal["auto", "word", "char", "char_wb", "cjk"]
 class Text(DocumentFamily):
     """Free text: which terms are more frequent in a class than expected.
 
-    What a text of n terms says counts as that of √n: words of a text depend on each other. A
-    missing text says nothing. In a weighted model the text has a learned weight. Plain naive Bayes
+    A text of n terms adds as much as √n independent ones: words of a text depend on each other. A
+    missing text adds nothing. In a weighted model the text has a learned weight. Plain naive Bayes
     adds the text to the other columns as if all were independent: beside columns that depend on
     each other it can predict worse than by the text alone. There, use WeightedNaiveBayes, or
     ``calibrate="temperature"``.

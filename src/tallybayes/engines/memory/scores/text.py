@@ -127,7 +127,7 @@ class TextPart(ComputedPart):
 
     def shown(self, values: Callable[[str], Array]) -> dict[str, Shown]:
         """The contributions of the most informative terms, each in a text of this one term."""
-        terms = self.likelihood.telling(MAX_SHOWN_TERMS)
+        terms = self.likelihood.most_informative(MAX_SHOWN_TERMS)
         one = np.ones(len(terms), dtype=np.int32)
         ends = np.arange(len(terms) + 1, dtype=np.int64)
         rows = Documents(ends, terms.astype(np.int32), one, self.likelihood.counts.held.n_terms)
