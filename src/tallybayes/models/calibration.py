@@ -145,7 +145,7 @@ def _temperature(log_proba: Array, own: Index, weight: Array) -> Temperature:
         Σ w·(log Σ_c exp(β·s_c) − β·s_own) + ½ PENALTY_BELOW (log β)²     where β < 1
                                            + PENALTY_ABOVE log β          where β > 1
 
-    The log-loss alone is convex in β, and its slope at β = 1 says on which side the best β lies.
+    The log-loss alone is convex in β: the sign of its slope at β = 1 gives the side of the best β.
     """
     s = np.ascontiguousarray(log_proba.T)  # sums over a few classes are fast row after row
     s = np.maximum(s - s.max(axis=0), -1e4)

@@ -14,7 +14,7 @@ def same(a: Any, b: Any) -> bool:
     """Whether two values hold the same, arrays and dataclasses by their content.
 
     Arrays of one shape are equal where their elements are, NaN equal to NaN; an array never equals
-    a list. Frames and other values are equal where ``==`` says so throughout.
+    a list. Frames and other values are equal where ``==`` is true throughout.
     """
     if a is b:
         return True

@@ -105,8 +105,8 @@ class TableModel(Model):
     chosen : Chosen
         What was chosen on rows.
     with_strings : frozenset of str
-        Columns that may be asked with strings though the tally holds only numbers of them: rows
-        that are held out, or of weight 0, had the strings.
+        Columns that accept strings when predicting, although the tally holds only numbers of them:
+        rows that are held out, or of weight 0, had the strings.
     reads_prose : bool
         Whether undeclared strings that are prose are read as text.
     made : MadeChoices or None
@@ -197,8 +197,8 @@ class TableModel(Model):
         return found | more
 
     def note_strings(self, x: Table, weights: Array) -> None:
-        """Of rows that were counted, lets columns of numbers be asked with strings that only rows
-        of weight 0 hold: who fits a table may ask about all of its rows."""
+        """Lets columns of numbers accept the strings of counted rows of weight 0: a model predicts
+        all rows of the table that it was fitted on."""
         if weights.all():
             return
         of_nothing = x.take(np.flatnonzero(weights == 0.0))
@@ -207,7 +207,7 @@ class TableModel(Model):
 
     @property
     def watched(self) -> Watched:
-        """The columns of which an odd value is warned of when it is asked about."""
+        """The columns with a warning of odd values in rows to predict."""
         return self.once("watched", self._watched)
 
     def _watched(self) -> Watched:
@@ -293,7 +293,7 @@ class TableModel(Model):
 
     @property
     def pairs(self) -> list[Any]:
-        """The pairs of columns that say something together."""
+        """The pairs of columns with a term of their own."""
         return []
 
     @property
@@ -323,7 +323,8 @@ class TableModel(Model):
         return {part.name: TextTerms(part, 1.0, np.arange(n), n) for part in text_terms}
 
     def corrected(self, log_proba: Array) -> Array:
-        """P(c | x) as the model predicts it, (n_rows, n_classes), of what its score says."""
+        """P(c | x) as the model predicts it, (n_rows, n_classes), from the log-probabilities of its
+        score."""
         calibration = self.chosen.calibration
         if calibration is not None:
             log_proba = calibration.apply(log_proba)

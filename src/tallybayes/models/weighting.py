@@ -184,10 +184,9 @@ def apply_weighting(weighting: Weighting, tally: TableTally, log_prior: Array) -
     """The weighting under the counts of a tally.
 
     The tables of columns follow the counts. Weights, pairs, corrections and smooth functions stay
-    as learned: a class that came since has the weights that classes share, and in pairs and smooth
-    functions says nothing of its own; a level that came since is in no pair, is not corrected and
-    has no smooth function. A class without rows says of a column
-    what all rows say.
+    as learned: a class that came since has the weights that classes share, and adds nothing of its
+    own in pairs and smooth functions; a level that came since is in no pair, is not corrected and
+    has no smooth function. A class without rows takes the distribution of all rows in a column.
 
     Parameters
     ----------

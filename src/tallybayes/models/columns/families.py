@@ -81,7 +81,7 @@ class _Reader:
         self.undeclared_context = self.context
         self.declared_alpha = not chosen
         if not chosen:
-            # no level of a column that nobody declared says more than its effective rows support
+            # no level of an undeclared column adds more than its effective rows support
             alpha = self.alpha * self.row_weights.at_least_one
             self.undeclared_context = self.context._replace(alpha=alpha)
         self.tuning = Tuning(self.criterion, scale, self.row_weights)
@@ -179,7 +179,7 @@ class _Reader:
 
     # ---- numbers ---------------------------------------------------------------------------------
     def _kinds(self, name: str, counted: NumberCounts) -> KindsPart | None:
-        """What a missing value, a number and each string beside the numbers say by themselves; None
+        """The scores of a missing value, of any number and of each string beside the numbers; None
         where there are only numbers, and missing values are not evidence."""
         if self.missing == "ignore" and not self._has_levels(name):
             return None

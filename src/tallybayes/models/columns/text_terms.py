@@ -37,8 +37,8 @@ class TextTerms:
     def of_document(self, document: str) -> tuple[list[Any], Array]:
         """The terms of a document that were counted, and what each adds, float64
         (n_terms, n_classes). Their sum is what the document adds."""
-        terms, said = self.part.of_terms(document)
-        return terms, self._of_all_classes(said)
+        terms, contributions = self.part.of_terms(document)
+        return terms, self._of_all_classes(contributions)
 
     def of_one_occurrence(self) -> tuple[list[Any], Array]:
         """All terms, and what each adds in a text of this one term, float64
@@ -47,7 +47,7 @@ class TextTerms:
         terms = likelihood.counts.held.terms.tolist()
         return terms, self._of_all_classes(ONE * likelihood.ratios_of(np.arange(len(terms))))
 
-    def _of_all_classes(self, said: Array) -> Array:
-        found = np.zeros((len(said), self.n_classes))
-        found[:, self.present] = self.weight * said
+    def _of_all_classes(self, contributions: Array) -> Array:
+        found = np.zeros((len(contributions), self.n_classes))
+        found[:, self.present] = self.weight * contributions
         return found

@@ -68,8 +68,8 @@ def warn_of_odd_values(table: Table, watched: Watched, warned: set[Hashable]) ->
             row = kind.first(column)
             if column is not None and row is not None:
                 value = values_of(column.take(slice(row, row + 1)))[0]
-                said = kind.message.format(row=row, name=name, value=value)
-                warn_user(said, kind.warning, warned=warned, about=name)
+                message = kind.message.format(row=row, name=name, value=value)
+                warn_user(message, kind.warning, warned=warned, about=name)
 
 
 def _first_fraction(column: Any) -> int | None:

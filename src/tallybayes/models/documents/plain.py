@@ -106,8 +106,8 @@ class LinearScorer:
 
 @dataclass(frozen=True, eq=False)
 class LeftOutDocuments:
-    """Counted documents that a model is judged on when its figures are first asked for, which
-    takes several times as long as to count them.
+    """Counted documents on which a model is judged when its figures are first read. This takes
+    several times as long as counting them.
 
     Parameters
     ----------
@@ -254,8 +254,8 @@ class PlainDocuments:
 
     @property
     def figures(self) -> DocumentFigures:
-        """Of documents that were left out of the model as it was fitted. When they are first asked
-        for, and before the counts change, they are computed, and the documents are let go."""
+        """Of documents that were left out of the fitted model: computed when first read, or before
+        the counts change; then the documents are freed."""
         if isinstance(self.judgement, LeftOutDocuments):
             object.__setattr__(self, "judgement", self.judgement.judged(self))
         assert isinstance(self.judgement, DocumentFigures)

@@ -92,7 +92,7 @@ class LiveCells:
         return first
 
     def add_cell(self, law: int) -> int | None:
-        """A new cell of a law, one level more; None where its base measure does not say how."""
+        """A new cell of a law, one level more; None where its base measure does not define one."""
         share = self.share[law]
         if share is None:
             return None

@@ -74,7 +74,7 @@ class LiveScore:
         Raises
         ------
         Outgrown
-            The tally has to be read again; what this object says is no longer of use.
+            The tally has to be read again; the scores of this object no longer hold.
         """
         self.room -= 1.0
         self.unasked += 1

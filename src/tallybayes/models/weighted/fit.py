@@ -58,7 +58,7 @@ def learned_weighting(
     *,
     prior_is_given: bool,
 ) -> tuple[Weighting, WeightingNow] | None:
-    """What is learned on rows, and what it says under the model's counts; None of rows of less than
+    """The weighting fitted on rows, alone and under the model's counts; None for rows of less than
     two classes.
 
     Parameters
@@ -128,10 +128,12 @@ def _text_learned(
     `own` and `weight`."""
     ranks = [rank[was] for rank in text_columns.ranks(x)]
     judges = was[np.lexsort((*ranks, rows.weight, rows.content()))][learned.tested]
-    said = text_columns.without(x.take(judges), own[judges], weight[judges])[:, present]
+    contributions = text_columns.without(x.take(judges), own[judges], weight[judges])[:, present]
     y, effective = rows.y[learned.tested], rows.weight[learned.tested]
     names = list(text_columns.parts)
-    text, more, log_proba = learn_text_weights(names, said, learned.log_proba, y, effective)
+    text, more, log_proba = learn_text_weights(
+        names, contributions, learned.log_proba, y, effective
+    )
     judged = replace(learned, log_proba=log_proba, gained=np.zeros(len(log_proba)))
     return text, text.cells * learned.offset + more, judged
 
@@ -146,8 +148,8 @@ def simplified_weighting(
     *,
     prior_is_given: bool,
 ) -> tuple[Weighting, WeightingNow]:
-    """A weighting of at most so many terms, and what it says under the model's counts; parameters
-    are those of :func:`learned_weighting`."""
+    """A weighting of at most `max_terms` terms, alone and under the model's counts; the other
+    parameters are those of :func:`learned_weighting`."""
     before, now = model.chosen.weighting, model.now
     assert before is not None
     assert now is not None
@@ -200,7 +202,7 @@ def _measured(
     weighting: Weighting, model: WeightedModel, rows: LearningRows
 ) -> tuple[Weighting, WeightingNow]:
     """The weighting with how far each of its terms separates the classes, on average over the rows
-    or a sample, in nats; and what it says under the model's counts."""
+    or a sample, in nats; and the same under the model's counts."""
     now = model.under_counts(weighting)
     some, weight = sampled(rows.y, rows.weight, rows.n_classes, MAX_SAMPLE_ROWS)
     cells = rows.cells if len(some) == rows.n else np.ascontiguousarray(rows.cells[:, some])

@@ -74,7 +74,7 @@ class WeightedModel(TableModel):
         return any(isinstance(group, TextCounts) for group in self.tally_read.groups)
 
     def text_columns(self, unit: float) -> TextColumns:
-        """What columns of text say; a row of weight `unit` is an effective one."""
+        """The contributions of columns of text; a row of weight `unit` is an effective one."""
         return self.once("text_columns", lambda: text_columns_of(self, unit))
 
     def formula(self) -> Formula:
@@ -105,7 +105,7 @@ class WeightedModel(TableModel):
         return self.tally.classes.pooled_row_weight if weighting is None else weighting.unit
 
     def hold(self, weighting: Weighting, now: WeightingNow) -> None:
-        """Predicts by other weights; `now` is what they say under the counts as they are."""
+        """Predicts by other weights; `now` is the weighting under the present counts."""
         self.chosen = Chosen(weighting=weighting)
         self.changed()
         self._read["now"] = now
@@ -253,17 +253,17 @@ def _change_of_shares(now: WeightingNow, part: PartNow, out: LearningRows, rows:
     log_ratio = np.log(ratio)
     change = np.zeros(ratio.shape)
     for t, (table, choice) in enumerate(zip(part.tables, part.learned.choices, strict=True)):
-        said = cells[t] >= 0
+        has_cell = cells[t] >= 0
         moved = choice.strength * now.share * (ratio - 1.0)
         if choice.kernel == "rank":
             n_numbers = now.columns[t].n_numbers
-            number = np.flatnonzero(said & (cells[t] < n_numbers))
+            number = np.flatnonzero(has_cell & (cells[t] < n_numbers))
             moved[number] += neighbours_moved(
                 now.columns[t].counts[:n_numbers], choice.width, cells[t][number], weight[number]
             )
         left = table.smoothed[cells[t]]
         left[mine] -= weight
         pull = np.maximum(moved / np.maximum(left, MIN_COUNT), -MAX_TAKEN_SHARE)
-        more = np.where(said[:, None], np.log1p(pull) - log_ratio, 0.0)
+        more = np.where(has_cell[:, None], np.log1p(pull) - log_ratio, 0.0)
         change += part.by_class[now.present, t] * (more - more.mean(axis=1, keepdims=True))
     return change

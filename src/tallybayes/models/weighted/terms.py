@@ -58,7 +58,7 @@ class Term:
 
 
 def terms_of(now: WeightingNow | None, weighting: Weighting | None) -> list[Term]:
-    """The terms that say something: columns, then pairs."""
+    """The terms that are not null: columns, then pairs."""
     if now is None or weighting is None:
         return []
     keys = [*((column.name,) for column in now.columns), *weighting.pairs]
@@ -74,7 +74,7 @@ def weights_of(weighting: Weighting | None) -> dict[str, float]:
 
 
 def columns_read(model: TableModel, now: WeightingNow | None) -> list[ColumnReading]:
-    """What was decided about each column, and why; `now` is what its weights say."""
+    """What was decided about each column, and why; `now` is the weighting under its counts."""
     weighting, holds = model.chosen.weighting, model.holds
     terms = {t.columns[0]: t for t in terms_of(now, weighting) if len(t.columns) == 1}
     learned: dict[str, int] = {}
@@ -140,7 +140,7 @@ def _kind(held: Held | None) -> str:
 
 
 def copy_of(weighting: Weighting, j: int) -> str:
-    """Which column says what this one does, or nearly, if that is why it is left out."""
+    """The column that this one copies, exactly or nearly, if that is why it is left out."""
     learned = weighting.learned
     if j in learned.duplicates:
         return f"the same as {learned.columns[learned.duplicates[j]].name!r}"

@@ -66,7 +66,7 @@ class TextColumns:
             found.append(rank)
         return found
 
-    def said(self, x: Table) -> Array:
+    def contributions(self, x: Table) -> Array:
         """What each adds, float64 (n_rows, n_classes, n_text_columns)."""
         found = np.zeros((x.n_rows, self.n_classes, len(self.parts)))
         for j, (name, part) in enumerate(self.parts.items()):
@@ -141,12 +141,13 @@ class ScoreWithText(WeightedScore):
         return [*super().terms(), *text]
 
     def joint(self, x: Table) -> Array:
-        found: Array = super().joint(x) + self.text_columns.said(x) @ self.weight_of
+        found: Array = super().joint(x) + self.text_columns.contributions(x) @ self.weight_of
         return found
 
     def change_without(self, x: Table, own: Index, weight: Array) -> Array:
         """How the scores change when each row is taken out of the counts of terms."""
-        change: Array = self.text_columns.without(x, own, weight) - self.text_columns.said(x)
+        now = self.text_columns.contributions(x)
+        change: Array = self.text_columns.without(x, own, weight) - now
         return np.asarray(change @ self.weight_of)
 
     def best(self, x: Table) -> tuple[NDArray[np.int64], int]:
@@ -158,6 +159,5 @@ class ScoreWithText(WeightedScore):
 
     def contributions(self, x: Table) -> Array:
         """What each term adds, then each text, float64 (n_rows, n_classes, n_terms + n_text)."""
-        return np.concatenate(
-            [super().contributions(x), self.text_columns.said(x) * self.weight_of], axis=2
-        )
+        of_text = self.text_columns.contributions(x) * self.weight_of
+        return np.concatenate([super().contributions(x), of_text], axis=2)
