@@ -1,4 +1,4 @@
-"""The options that say how data is read, as the command line shows them."""
+"""The options that define how data is read, as the command line shows them."""
 
 from __future__ import annotations
 

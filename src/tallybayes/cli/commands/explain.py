@@ -28,7 +28,7 @@ def run(
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Explain one row: what each column says for and against its class.
+    """Explain one row: what each column adds for and against its class.
 
     Of text, one document: which of its words tell the class, marked in the text.
     """

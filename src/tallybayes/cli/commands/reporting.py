@@ -72,7 +72,7 @@ def add_page(
     reading: Reading,
     json: bool,
 ) -> None:
-    """Writes the page of a model that a command has made or measured, and says so."""
+    """Writes the page of a model that a command has made or measured, and prints its path."""
     n = _written(file, file.open(data, reading), output, target, "en")[1]
     if not json:
         say(_shows(output, model, n, file.unit))

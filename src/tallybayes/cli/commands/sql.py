@@ -47,7 +47,7 @@ def run(
         ),
     ] = None,
 ) -> None:
-    """Print a model as one SELECT, which says in a database what predict says of each row.
+    """Print a model as one SELECT, which predicts rows in a database as predict does.
 
     The result has the label, prediction, and a column p(label) for each class.
     """

@@ -177,7 +177,7 @@ class ModelFile(KnownClasses):
 
     @property
     def pairs(self) -> list[Term]:
-        """The pairs of columns that say something of their own."""
+        """The pairs of columns with a term of their own."""
         return self.table.pairs
 
     @property

@@ -26,7 +26,7 @@ class Plan:
     ----------
     bar : Bar
     doing : str
-        What the progress bar says.
+        The text of the progress bar.
     target : str, optional
         The column of labels.
     names : sequence of str, optional

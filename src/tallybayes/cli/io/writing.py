@@ -190,7 +190,7 @@ def writing(
     Parameters
     ----------
     path : str
-        Its suffix says the format.
+        Its suffix determines the format.
     columns : list of str
         "prediction", and before it "document" where documents have names; then one a class for
         probabilities.

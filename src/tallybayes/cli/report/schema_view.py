@@ -14,7 +14,7 @@ from tallybayes.models.weighted.terms import weights_of
 
 __all__ = ["MAX_ROWS", "class_table", "columns_document", "columns_table", "informative_table"]
 
-MAX_ROWS = 20  # columns, classes or tables that are printed unless all are asked for
+MAX_ROWS = 20  # columns, classes or tables that are printed without --all
 
 
 def _held(file: ModelFile, name: str, holds: str) -> str:

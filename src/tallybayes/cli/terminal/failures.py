@@ -1,4 +1,4 @@
-"""Errors as one line that says what to do, and an exit code."""
+"""Errors as one line that states what to do, and an exit code."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ OUTPUT = "standard output"
 
 @contextmanager
 def naming_output() -> Iterator[None]:
-    """Errors of standard output say that it was standard output."""
+    """Errors of standard output name it."""
     try:
         yield
     except BrokenPipeError:

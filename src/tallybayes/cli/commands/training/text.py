@@ -36,7 +36,7 @@ class TextFit:
     test : str or None
         Documents to measure on.
     estimate : bool
-        Whether to say how good the model is, without a test file.
+        Whether to estimate how good the model is, without a test file.
     json : bool
     """
 

@@ -42,7 +42,7 @@ class Files(DocumentSource):
     ----------
     paths : list of str
     encoding, label, skip_unlabelled
-        As the options say.
+        As in the options.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Folder(DocumentSource):
     ----------
     path : str
     encoding, label, skip_unlabelled
-        As the options say.
+        As in the options.
     """
 
     def __init__(self, path: str, encoding: str, label: str | None, skip_unlabelled: bool) -> None:

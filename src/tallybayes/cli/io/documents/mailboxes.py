@@ -54,7 +54,7 @@ class Mailboxes(DocumentSource):
     header : str or None
         That holds the label; without one, it is the name of the file.
     encoding, label, skip_unlabelled
-        As the options say.
+        As in the options.
     """
 
     takes_target = True

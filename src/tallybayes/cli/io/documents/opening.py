@@ -33,7 +33,7 @@ class Wanted:
     layout : Layout
         Of CSV; its encoding is that of all documents.
     format : str or None
-        As --format says.
+        The value of --format.
     column : str or None
         Of rows, with the documents.
     target : str or None
