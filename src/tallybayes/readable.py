@@ -41,8 +41,8 @@ def html_table(heads: Sequence[Any], rows: Iterable[Sequence[Any]], after: str =
     """
     top = "".join(f'<th scope="col" style="{CELL_STYLE}">{_text(head)}</th>' for head in heads)
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-    said = f"<p>{_text(after, 500)}</p>" if after else ""
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>{said}"
+    note = f"<p>{_text(after, 500)}</p>" if after else ""
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>{note}"
 
 
 def _cell(value: Any) -> str:
@@ -90,9 +90,9 @@ def shaded_pieces(shown: str, spans: Sequence[tuple[int, int, float]]) -> list[t
 
 def _piece(text: str, value: float, largest: float) -> str:
     """A piece of a passage; lines and tabs stay, other characters that are not printed do not."""
-    said = "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text)
+    written = "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text)
     if not value or not largest:
-        return escape(said)
+        return escape(written)
     colour, share = FOR_COLOUR if value > 0.0 else AGAINST_COLOUR, 0.15 + 0.6 * abs(value) / largest
     style = f"background:rgba({colour},{share:.2f});color:inherit"
-    return f'<mark style="{style}" title="{value:+.3f} nats">{escape(said)}</mark>'
+    return f'<mark style="{style}" title="{value:+.3f} nats">{escape(written)}</mark>'

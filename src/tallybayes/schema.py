@@ -267,12 +267,12 @@ class Schema:
         ]
         more = len(self.groups) - MAX_SHOWN
         labels = ", ".join(plain(label) for label in self.classes[:MAX_SHOWN].tolist())
-        said = f"… and {more:,} more groups; " if more > 0 else ""
-        said += f"{len(self.classes):,} classes: {labels}"
+        note = f"… and {more:,} more groups; " if more > 0 else ""
+        note += f"{len(self.classes):,} classes: {labels}"
         return html_table(
             ["kind", "columns", "names"],
             lines,
-            said + (", …" if len(self.classes) > MAX_SHOWN else ""),
+            note + (", …" if len(self.classes) > MAX_SHOWN else ""),
         )
 
     @property

@@ -118,8 +118,8 @@ class Distribution(ABC):
             "dtype": self.dtype,
             **self._details(),
         }
-        said = " ".join(f"{name}={value}" for name, value in fields.items())
-        return f"<tallybayes.distributions.{type(self).__name__} {said}>"
+        values = " ".join(f"{name}={value}" for name, value in fields.items())
+        return f"<tallybayes.distributions.{type(self).__name__} {values}>"
 
 
 class ClassConditional(Distribution):

@@ -28,7 +28,7 @@ class IndependentCategorical(ArrayConditional):
         Log-probabilities of the levels.
     log_unseen : float64 array (n_classes, n_features)
         What the model gives a level that the column does not have, beside the levels' 1; 0 leaves
-        the column out of the product, −inf says that there is none.
+        the column out of the product, −inf rules it out.
     classes : array (n_classes,)
         Labels of the classes.
     features : sequence

@@ -24,13 +24,13 @@ ENGINES = {
     "memory": "tallybayes.engines.memory.engine:MemoryEngine",
 }
 """By name, where each engine is. The first that reads a source is taken; memory, the last, reads
-what is left, or says that it is not a table."""
+what is left, or raises because it is not a table."""
 
 _registered: dict[str, Engine] = {}  # by other packages
 
 
 def register_engine(name: str, engine: Engine | None) -> None:
-    """Adds an engine, which is asked before those of this package; None takes it away again.
+    """Adds an engine, which is tried before those of this package; None removes it again.
 
     Raises
     ------

@@ -34,8 +34,9 @@ def _valid(value: object, source: str) -> int:
 def get_num_threads() -> int:
     """The number of threads that a call may use.
 
-    What :func:`set_num_threads` said; else the environment variable ``TALLYBAYES_NUM_THREADS``;
-    else the cores that this process may use (its affinity and, in a container, its CPU quota).
+    The number given to :func:`set_num_threads`; else the environment variable
+    ``TALLYBAYES_NUM_THREADS``; else the cores that this process may use (its affinity and, in a
+    container, its CPU quota).
 
     Returns
     -------

@@ -55,7 +55,7 @@ class Tally:
     squares: ClassVar[tuple[str, ...]] = ()
     """Those of the additive arrays that are sums of w·|w|: a factor f multiplies them by f·|f|."""
     frame: ClassVar[tuple[str, ...]] = ()
-    """Names of the arrays that say what is counted; they must be equal to add."""
+    """Names of the arrays that define what is counted; they must be equal to add."""
 
     fixed_width: ClassVar[bool] = True
     """Whether tallies with as many classes have arrays of one shape."""

@@ -1,7 +1,7 @@
 """Effective numbers of rows: how many rows of one weight carry as much information as the weighted
 rows do.
 
-A weight is a unit of counts, and a common factor on all weights says nothing about how many rows
+A weight is a unit of counts, and a common factor on all weights does not change how many rows
 there are. Whatever is compared with a number of rows, or with nats that rows gain, is therefore
 compared in effective rows.
 
@@ -40,7 +40,7 @@ class RowWeights(NamedTuple):
     @property
     def at_least_one(self) -> float:
         """What multiplies a smoothing that is declared, where the model chose the family: u, where
-        that is more than 1. A row of weight 1,000 then says no more than one row, and rows that
+        that is more than 1. A row of weight 1,000 is then evidence of one row, and rows that
         weigh less, those that decay too, are smoothed as was declared."""
         return max(1.0, self.overall)
 

@@ -71,7 +71,7 @@ def _level_array(value: Any, where: str) -> NDArray[Any]:
 
 
 def tally_header(schema: Schema) -> dict[str, Any]:
-    """What the file of a tally says beside its arrays."""
+    """What the file of a tally holds beside its arrays."""
     return {
         "tally": "TableTally",
         "classes": schema.classes,

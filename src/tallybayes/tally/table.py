@@ -117,9 +117,9 @@ class TableTally:
         order = np.argsort(-rows, kind="stable")[:MAX_SHOWN].tolist()
         labels = self.schema.classes.tolist()
         more = len(rows) - MAX_SHOWN
-        said = f"… and {more:,} more classes; " if more > 0 else ""
+        note = f"… and {more:,} more classes; " if more > 0 else ""
         lines = [(labels[k], f"{rows[k]:,.10g}") for k in order]
-        return html_table(["class", "rows"], lines, said + repr(self))
+        return html_table(["class", "rows"], lines, note + repr(self))
 
     def copy(self) -> TableTally:
         return self._with([part.copy() for part in self.parts])

@@ -26,12 +26,12 @@ Array = NDArray[np.float64]
 def check_number_family(
     name: str, family: Any, values: ArrayLike, y: ArrayLike, *, same: float = 1e-9
 ) -> None:
-    """What a column of this family says keeps the promises of a table.
+    """The scores of a column of this family keep the promises of a table.
 
     Scores are finite and leave-one-out is refitting; order, batches and missing values do not
     matter; rows that are forgotten were never there; a common factor of whole weights is a
-    repetition of rows; a saved, pickled or copied model says the same; contributions add up to the
-    score; draws and the description have their shapes.
+    repetition of rows; a saved, pickled or copied model predicts the same; contributions add up to
+    the score; draws and the description have their shapes.
 
     Parameters
     ----------
@@ -53,9 +53,9 @@ def check_number_family(
     if family_of_name(name) is not type(family):
         raise AssertionError(f"{name!r} is not registered as {type(family).__name__}")
     model = _fitted(family, x, y)
-    said = _said(model, x)
-    if not np.isfinite(said).all():
-        raise AssertionError(f"scores are not finite: {said[~np.isfinite(said)][:3]}")
+    scores = _scores(model, x)
+    if not np.isfinite(scores).all():
+        raise AssertionError(f"scores are not finite: {scores[~np.isfinite(scores)][:3]}")
 
     left_out = tallybayes.leave_one_out(model, _table(x), y)
     for i in range(len(x)):
@@ -64,10 +64,10 @@ def check_number_family(
         _need_same(refitted.predict_log_proba(_table(x[[i]]))[0], left_out[i], same, "left out", i)
 
     order = np.random.default_rng(0).permutation(len(x))
-    _need_same(_said(_fitted(family, x[order], y[order]), x), said, same, "another order")
+    _need_same(_scores(_fitted(family, x[order], y[order]), x), scores, same, "another order")
     batches = _unfitted(family).partial_fit(_table(x[:2]), y[:2], classes=model.classes_)
     batches.partial_fit(_table(x[2:]), y[2:])
-    _need_same(_said(batches, x), said, same, "batches")
+    _need_same(_scores(batches, x), scores, same, "batches")
     with_missing = _fitted(family, np.append(x, [np.nan] * 2), np.append(y, y[:2]))
     _need_same(
         _likelihoods(with_missing, x), _likelihoods(model, x), same, "rows with a missing value"
@@ -76,10 +76,10 @@ def check_number_family(
     half = slice(0, len(x) // 2)
     more = copy.deepcopy(model).partial_fit(_table(x[half]), y[half])
     more.forget(_table(x[half]), y[half])
-    _need_same(_said(more, x), said, same, "forgotten rows")
+    _need_same(_scores(more, x), scores, same, "forgotten rows")
     twice = _fitted(family, np.repeat(x, 2), np.repeat(y, 2))
     weighted = _fitted(family, x, y, weight=np.full(len(x), 2.0))
-    _need_same(_said(weighted, x), _said(twice, x), same, "weights of 2 against rows twice")
+    _need_same(_scores(weighted, x), _scores(twice, x), same, "weights of 2 against rows twice")
 
     file = io.BytesIO()
     model.save(file)
@@ -88,10 +88,10 @@ def check_number_family(
         "a saved model": tallybayes.load(file),
         "a pickled model": pickle.loads(pickle.dumps(model)),
     }.items():
-        if _said(twin, x).tobytes() != said.tobytes():
-            raise AssertionError(f"{what} says something else")
+        if _scores(twin, x).tobytes() != scores.tobytes():
+            raise AssertionError(f"{what} has other scores")
     explained = model.explain(_table(x))
-    _need_same(explained.base + explained.contributions.sum(axis=2), said, same, "contributions")
+    _need_same(explained.base + explained.contributions.sum(axis=2), scores, same, "contributions")
     low, high = model.predict_proba_interval(_table(x[:5]), n_draws=20)
     if not ((low <= high) & (low >= 0.0) & (high <= 1.0)).all():
         raise AssertionError("intervals of probabilities are not between 0 and 1")
@@ -112,12 +112,12 @@ def _fitted(family: Any, x: Array, y: Any, *, classes: Any = None, weight: Any =
     return _unfitted(family, classes).fit(_table(x), y, sample_weight=weight)
 
 
-def _said(model: Any, x: Array) -> Array:
+def _scores(model: Any, x: Array) -> Array:
     return np.asarray(model.predict_joint_log_proba(_table(x)))
 
 
 def _likelihoods(model: Any, x: Array) -> Array:
-    return np.asarray(_said(model, x) - model.class_log_prior_)
+    return np.asarray(_scores(model, x) - model.class_log_prior_)
 
 
 def _need_same(found: Array, expected: Array, same: float, what: str, *row: int) -> None:

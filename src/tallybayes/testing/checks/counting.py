@@ -51,7 +51,7 @@ def check_forget_undoes_learn(
     X, y, sample_weight : arrays (n_rows, …)
         Two rows at least. The first half is kept, the second is learned and forgotten.
     same : Equality, optional
-        When two tallies are the same; by default as the module says.
+        When two tallies are the same; by default as the module states.
     seed : int
         Of the order in which rows are forgotten.
 
@@ -237,7 +237,7 @@ def check_weights_are_repeats(
 ) -> None:
     """A row of weight w counts as w rows, and a row of weight 0 as none.
 
-    Squared weights are not compared: they say how many rows there were.
+    Squared weights are not compared: they depend on how many rows there were.
 
     Parameters
     ----------

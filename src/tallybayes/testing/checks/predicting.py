@@ -209,7 +209,7 @@ def check_layout_does_not_matter(
 def check_predictions_are_probabilities(
     estimator: Any, X: Rows, y: Rows, sample_weight: Weights = None
 ) -> None:
-    """Rows of ``predict_proba`` sum to 1, and all ways to predict say the same.
+    """Rows of ``predict_proba`` sum to 1, and all ways to predict agree.
 
     Parameters
     ----------

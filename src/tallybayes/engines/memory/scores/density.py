@@ -124,7 +124,7 @@ class DensityPart(ComputedPart):
 
     @cached_property
     def missing_scores(self) -> tuple[Array, Array]:
-        """What a missing value, and a number, say by themselves, float64 (n_classes,) each."""
+        """The scores of a missing value and of any number, float64 (n_classes,) each."""
         if self.kinds is None:
             return np.zeros(self.n_classes), np.zeros(self.n_classes)
         missing, there = np.ascontiguousarray(self.kinds.table.T[:2])
@@ -150,7 +150,7 @@ class DensityPart(ComputedPart):
         return scores
 
     def add(self, x: Table, scores: Array) -> None:
-        """Adds what the numbers of the column say to `scores` (n_rows, n_classes), contiguous, in
+        """Adds what the column's numbers contribute to `scores` (n_rows, n_classes), contiguous, in
         place; missing values and strings add nothing."""
         self._add_numbers(x.columns[self.name], scores)
 

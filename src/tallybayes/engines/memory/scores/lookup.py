@@ -98,7 +98,7 @@ class LookupPart(Part):
 
     @property
     def others_change(self) -> bool:
-        """Whether taking a row out changes what the classes that it is not of say."""
+        """Whether taking a row out changes the scores of the other classes."""
         return self.law.others_change
 
     def own_table(self, weight: float) -> Array:
@@ -166,7 +166,7 @@ class LookupPart(Part):
 
 
 def tables_of(parts: Sequence[LookupPart]) -> list[Array]:
-    """:attr:`LookupPart.table` of each; what was not asked for before is computed together."""
+    """:attr:`LookupPart.table` of each; tables that are not cached are computed together."""
     by_type: dict[type[Cells], list[LookupPart]] = {}
     for part in parts:
         if "table" not in part.__dict__:
@@ -261,7 +261,7 @@ class LevelsPart(LookupPart):
     def add_to_rows(self, scorer: _kernels.RowScorer, least: Callable[[str], int]) -> bool:
         entry = {level: i + 1 for i, level in enumerate(self.levels)}
         unseen = -1 if self.unseen == "error" else len(entry) + 1
-        if entry.keys() <= BITS.keys() | set(BITS.values()):  # booleans, asked as numbers
+        if entry.keys() <= BITS.keys() | set(BITS.values()):  # booleans, predicted as numbers
             entry |= {bit: entry[name] for bit, name in BITS.items() if name in entry}
         scorer.add_levels(self.name, entry, unseen, np.ascontiguousarray(self.table.T))
         return True

@@ -133,8 +133,8 @@ class Part(ABC):
 
     @property
     def kinds(self) -> KindsPart | None:
-        """What a missing value, a number or a string says by itself, in a column of numbers where
-        that is counted."""
+        """The scores of a missing value, of any number and of each string, in a column of numbers
+        where these are counted."""
         return None
 
     @property

@@ -30,7 +30,7 @@ def number_part(name: str, likelihood: Any, n_classes: int, kinds: KindsPart | N
     likelihood : NumberDensity or BinnedReading
     n_classes : int
     kinds : KindsPart, optional
-        What a missing value, a number and each string beside the numbers say by themselves.
+        The scores of a missing value, of any number and of each string beside the numbers.
     """
     return NUMBERS[likelihood.score_kind].of((name,), likelihood, n_classes, kinds)
 
