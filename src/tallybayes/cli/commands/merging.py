@@ -39,7 +39,7 @@ def merge(models: list[str], output: str, json: bool) -> None:
 
 
 def _note_copies(models: list[str]) -> None:
-    """Says which models are the same, whose rows will then count twice."""
+    """Reports models that are the same, whose rows will then count twice."""
     for i, path in enumerate(models):
         for other in models[:i]:
             if os.path.samefile(path, other):

@@ -133,7 +133,7 @@ class Rows:
                 tick(self.n_rows, part.done)
 
     def _note_nested(self) -> None:
-        """Says once which columns a source leaves out, since they hold more than single values."""
+        """Reports once the columns that a source leaves out: they hold more than single values."""
         beside = [c for c in self.source.columns().values() if c.name != self.plan.target]
         nested = [column for column in beside if is_nested(column)]
         if nested and len(nested) == len(beside):

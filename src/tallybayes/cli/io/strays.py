@@ -63,7 +63,7 @@ def _is_infinite(text: str) -> bool:
 
 
 def note_strays(file: ModelFile, source: Rows, known: Container[str] = ()) -> None:
-    """Says where the first text stands in each column of numbers.
+    """Reports where the first string is in each column of numbers.
 
     Parameters
     ----------

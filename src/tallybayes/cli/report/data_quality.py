@@ -49,7 +49,7 @@ ENDING = re.compile(r"(\d{1,2})([./-])(\d{1,2})[./-]\d{4}([T ].*)?")
 
 
 def note_data_quality(file: ModelFile, source: Rows) -> None:
-    """Says which columns of strings look like something else, and which are not read.
+    """Reports columns of strings that look like something else, and columns that are not read.
 
     Parameters
     ----------
@@ -83,14 +83,14 @@ def note_data_quality(file: ModelFile, source: Rows) -> None:
 
 
 def note_unlabelled(source: Rows | DocumentSource, unit: str = "row") -> None:
-    """Says how many rows or documents were left out because they have no label."""
+    """Reports how many rows or documents were left out because they have no label."""
     if source.unlabelled:
         rows = number_of(source.unlabelled, unit)
         note(f"note: {source.name}: {rows} without a label left out")
 
 
 def note_counted_unlabelled(source: DocumentSource, model: TextNB) -> None:
-    """Says what documents without a label have counted."""
+    """Reports the use of documents without a label."""
     if not source.unlabelled:
         note(f"note: {source.name}: every document has a label, so --unlabelled had nothing to do")
         return
@@ -108,7 +108,7 @@ def note_counted_unlabelled(source: DocumentSource, model: TextNB) -> None:
 
 
 def note_stale(file: ModelFile, path: str) -> None:
-    """Says that weights or a calibration are older than the counts."""
+    """Reports that weights or a calibration are older than the counts."""
     if file.stale:
         weighted = file.table.chosen.weighting is not None
         chosen = "weights and pairs were" if weighted else "calibration was"
@@ -119,7 +119,7 @@ def note_stale(file: ModelFile, path: str) -> None:
 
 
 def note_new_classes(file: ModelFile | DocumentFile, before: list[str]) -> None:
-    """Says which classes came with the rows that were added."""
+    """Reports the classes that came with the rows that were added."""
     rows = dict(zip(file.classes, file.class_rows.tolist(), strict=True))
     new = [
         f"{name!r} ({number_of(rows[name], file.unit)})"

@@ -53,7 +53,7 @@ def by_interval(cells: NumberCells, output: CellOutput, columns: Columns) -> tup
 
 
 def _set_bounds(own: list[str], missing: str, x: str, column: str, columns: Columns) -> None:
-    """Says of the first and the last interval what missing and infinite numbers are."""
+    """Sets the output of missing and infinite numbers in the first and the last interval."""
     dialect, finite = columns.dialect, columns.kinds[column] in ("boolean", "integer")
     if not columns.formula.takes_missing:
         missing = "NULL"

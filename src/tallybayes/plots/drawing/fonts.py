@@ -32,7 +32,7 @@ PREFERRED = (
     "Arial Unicode MS",
     "Unifont",
 )
-"""Asked first, the rest in alphabetical order."""
+"""Tried first, the rest in alphabetical order."""
 NOT_TEXT = ("Last Resort", "cm")  # boxes, and mathematics under other code points
 
 

@@ -51,4 +51,4 @@ class Kind(ABC):
 
     @abstractmethod
     def note_stale(self, file: Any, path: str) -> None:
-        """Says that what was learned is older than the counts."""
+        """Reports that what was learned is older than the counts."""
