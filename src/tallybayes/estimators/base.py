@@ -62,7 +62,7 @@ def class_prior_of(
     Raises
     ------
     ValueError
-        If the prior does not fit, or is asked for in two ways.
+        If the prior does not fit, or is requested in two ways.
     """
     n_classes = len(classes)
     if given is None and not uniform:
@@ -117,7 +117,7 @@ class TallyClassifier(Predicting):
 
     class_weight: dict[Any, float] | Literal["balanced"] | None
 
-    # ---- what a subclass says --------------------------------------------------------------------
+    # ---- what a subclass defines -----------------------------------------------------------------
     @abstractmethod
     def _first_rows(self, x: Any) -> Any:
         """X as the kernels read it, for a model that begins with these rows."""
@@ -161,7 +161,7 @@ class TallyClassifier(Predicting):
         return 0.0
 
     def _declared_classes(self) -> list[Any]:
-        """Labels that may occur, whatever rows say."""
+        """Labels that may occur, whatever the rows hold."""
         return []
 
     # ---- state -----------------------------------------------------------------------------------

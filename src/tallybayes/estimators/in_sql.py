@@ -31,8 +31,9 @@ class SaysSQL:
     ) -> str:
         """One SELECT that predicts the rows of a table where they lie.
 
-        Its result has the column ``prediction`` with what :meth:`predict` says, and for each class
-        a column with what :meth:`predict_proba` says, ``p(label)``, in the order of ``classes_``.
+        Its result has the column ``prediction`` with the label that :meth:`predict` returns, and
+        for each class a column ``p(label)`` with the probability that :meth:`predict_proba`
+        returns, in the order of ``classes_``.
         (BigQuery has no such names: they are ``p0_label``, … there.) A row that :meth:`predict`
         refuses, because of an infinite number, a negative count or a level that is an error, has
         NULL in all of them. Names, levels and labels are quoted, whatever characters they hold.
@@ -67,7 +68,7 @@ class SaysSQL:
         Raises
         ------
         ValueError
-            For what cannot be said in SQL, by name: columns of text, columns that hold numbers and
+            For what SQL cannot express, by name: columns of text, columns that hold numbers and
             strings, groups of counts under a Dirichlet prior, densities of other packages; for a
             name that the dialect cannot have, or a statement that is beyond its limits.
         """

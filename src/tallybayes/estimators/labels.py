@@ -123,7 +123,7 @@ def _need_as_many(y: NDArray[Any], x: Any) -> None:
 
 
 def _raise_missing(y: NDArray[Any], error: ValueError | TypeError) -> NoReturn:
-    """Raises the error that says which label is missing; `error` itself where none is."""
+    """Raises the error that names the missing label; `error` itself where none is."""
     if isinstance(error, TypeError):  # pd.NA does not say whether it differs from itself
         found = [i for i, v in enumerate(y.tolist()) if type(v).__name__ == "NAType"]
         if not found:

@@ -84,8 +84,8 @@ def _columns(model: Any, held: Any) -> tuple[str, str]:
         [(r.name, r.holds, r.family) for r in read[:MAX_SHOWN]],
         _more(len(read), "columns"),
     )
-    said = f"<details><summary>Columns</summary>{table}</details>"
-    return f"{head}, {len(read):,} column{'s' if len(read) != 1 else ''}", said
+    details = f"<details><summary>Columns</summary>{table}</details>"
+    return f"{head}, {len(read):,} column{'s' if len(read) != 1 else ''}", details
 
 
 def _more(n: int, what: str) -> str:

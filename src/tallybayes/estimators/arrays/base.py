@@ -42,7 +42,7 @@ Array = NDArray[np.float64]
 class ArrayClassifier(TallyClassifier, SaysSQL, Reported):
     """Base of the classifiers of arrays. Not for direct use."""
 
-    # ---- what a subclass says --------------------------------------------------------------------
+    # ---- what a subclass defines -----------------------------------------------------------------
     @abstractmethod
     def _family(self) -> Any:
         """The family, from validated parameters; raises ValueError where they do not fit X."""

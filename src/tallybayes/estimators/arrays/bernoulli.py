@@ -97,7 +97,7 @@ class BernoulliNB(SumsClassifier, GenerativeClassifier):
         self.class_weight = class_weight
 
     def _threshold(self) -> float:
-        # without binarize X holds 0 and 1, and any threshold between them says the same
+        # without binarize X holds 0 and 1, and any threshold between them gives the same
         return 0.5 if self.binarize is None else float(self.binarize)
 
     def _family(self) -> Bernoulli:

@@ -62,7 +62,7 @@ class CategoricalNB(DiscreteClassifier, GenerativeClassifier):
         α / (n_cj + α·N_j), leave the column out of the product, or raise.
     non_integer : {"error", "truncate"}, default="error"
         What happens to codes that are not whole numbers. scikit-learn truncates them, silently;
-        ``"truncate"`` asks for the same.
+        ``"truncate"`` does the same.
     <class_alpha>
     <class_weight>
 

@@ -46,7 +46,7 @@ PARAMETERS = {
         Weights of rows by label; see :class:`GaussianNB`.
 """,
 }
-"""What docstrings say of the parameters that the discrete classifiers share, by name."""
+"""The documentation of the parameters that the discrete classifiers share, by name."""
 
 Classifier = TypeVar("Classifier", bound=type)
 
@@ -71,7 +71,7 @@ class DiscreteClassifier(ArrayClassifier):
     }
 
     def _smoothing(self) -> float | Array:
-        """alpha as a number or float64 array (n_features,), raised to 1e-10 if so asked."""
+        """alpha as a number or float64 array (n_features,), raised to 1e-10 if requested."""
         alpha: Any = self.alpha
         if not isinstance(alpha, Real):
             alpha = np.array(alpha, dtype=np.float64)  # the user's may change

@@ -44,7 +44,7 @@ class GaussianNB(GenerativeClassifier):
         Share of a variance that is added to every variance.
     var_smoothing_of : {"largest", "feature"}, default="largest"
         Which variance: the largest of all columns, as in scikit-learn, or each column's own, which
-        keeps what a column of tiny scale says beside one of huge scale.
+        keeps a column of tiny scale informative beside one of huge scale.
     class_alpha : float, default=0.0
         Smoothing of the estimated class prior: (count + class_alpha) / (m + K·class_alpha).
     class_weight : dict, "balanced" or None, optional

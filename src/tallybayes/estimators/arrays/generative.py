@@ -49,7 +49,7 @@ class GenerativeClassifier(AsDistributions, ArrayClassifier):
         Parameters
         ----------
         n : int, optional
-            Rows. May be left out where y says how many.
+            Rows. May be left out where y has the number.
         y : label or array-like (n,), optional
             The class of each row, or of all of them; drawn from the class prior by default.
         random_state : int, RandomState or None

@@ -114,7 +114,7 @@ class MultinomialNB(SumsClassifier, GenerativeClassifier):
         Parameters
         ----------
         n : int, optional
-            Rows. May be left out where y says how many.
+            Rows. May be left out where y has the number.
         y : label or array-like (n,), optional
             The class of each row, or of all of them; drawn from the class prior by default.
         random_state : int, RandomState or None

@@ -149,7 +149,7 @@ def save(
 def load(path: str | os.PathLike[str] | BinaryIO) -> Any:
     """Read a model that ``save`` wrote. It predicts bit for bit what the saved one did.
 
-    A file may come from anywhere: nothing in it is executed, and what it says is checked before it
+    A file may come from anywhere: nothing in it is executed, and what it holds is checked before it
     is used. What a file can do is be large.
 
     Parameters

@@ -45,7 +45,7 @@ def plain(value: Any) -> Any:
         return {FAMILY: type(value).__name__, **plain(field_values(value))}
     if is_family(value):
         raise TypeError(
-            f"the family {type(value).__name__} has no name that a model file could say: give it "
+            f"the family {type(value).__name__} has no name that a model file could hold: give it "
             "one with tallybayes.register_family, here and where the file is read"
         )
     if isinstance(value, dict):
@@ -83,7 +83,7 @@ def restored(value: Any, where: str) -> Any:
 
 
 def constructed(make: Callable[..., Any], where: str, *args: Any, **kwargs: Any) -> Any:
-    """``make(...)``, which checks what it takes: what it refuses, no file says."""
+    """``make(...)``, which checks what it takes; a file that holds what it refuses is damaged."""
     try:
         return make(*args, **kwargs)
     except (TypeError, ValueError, OverflowError) as error:

@@ -66,7 +66,7 @@ class TableClassifier(ChangingTables, SaysSQL, Reported):
     _default_class_alpha = 1.0
     _model_type: type[TableModel] = TableModel
 
-    # ---- what a subclass says --------------------------------------------------------------------
+    # ---- what a subclass defines -----------------------------------------------------------------
     @property
     @abstractmethod
     def chooses_on_rows(self) -> bool:

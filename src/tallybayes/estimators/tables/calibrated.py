@@ -52,7 +52,7 @@ class Calibrated(TableClassifier):
         return self.alpha == "auto" and self.criterion == "loo_log_loss"
 
     def _choose(self, x: Table, own: NDArray[np.intp], weight: Array | None) -> None:
-        """Chooses what is asked for, on rows that were counted with these weights."""
+        """Chooses what the parameters request, on rows that were counted with these weights."""
         if not self.chooses_on_rows:
             return
         model = self._fitted()
@@ -150,7 +150,7 @@ class Calibrated(TableClassifier):
         return model
 
     def _kept(self, chosen: Chosen) -> Chosen:
-        """Of choices made on rows, those that are asked for; stale where one is lacking."""
+        """The choices made on rows that the parameters request; stale where one is lacking."""
         alpha = chosen.alpha if self._on_rows() else None
         calibration = chosen.calibration if self.calibrate is not None else None
         lacking = self._on_rows() and alpha is None

@@ -55,7 +55,7 @@ class ChangingTables(RowByRow, FromSources):
 
     @abstractmethod
     def _kept(self, chosen: Chosen) -> Chosen:
-        """Of choices made on rows, those that are asked for; stale where one is lacking."""
+        """The choices made on rows that the parameters request; stale where one is lacking."""
 
     @abstractmethod
     def _table(self, x: Any, out: Container[str], needed: Container[str] | None = None) -> Table:

@@ -27,7 +27,7 @@ def collect(
     target : str
         The column of labels.
     columns : "auto", mapping or list of pairs, default="auto"
-        Families by column, as for :class:`NaiveBayes`: they say what is counted.
+        Families by column, as for :class:`NaiveBayes`: they define what is counted.
     sample_weight : str, optional
         The column of weights; 1 by default.
 

@@ -68,9 +68,9 @@ def alpha_on_rows(model: TableModel, x: Table, own: Index, weight: Array) -> flo
     is read with, one effective row.
 
     One alpha for all columns that follow the model's, others as they are. A row's prediction is
-    joint over columns, so that it knows what columns say twice. A tenfold change has to gain half a
-    nat of effective rows, so that a few rows do not move alpha far. A row is left out whole,
-    whatever its weight.
+    joint over columns and so accounts for columns that repeat each other. A tenfold change has to
+    gain half a nat of effective rows, so that a few rows do not move alpha far. A row is left out
+    whole, whatever its weight.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ def need_strength(name: str, value: Any) -> None:
 
 
 def _need_family(name: str, family: Any) -> None:
-    """Raises ValueError for a family that needs more than the counts of what was asked for."""
+    """Raises ValueError for a family that needs more than the counts of the levels in question."""
     if family is not None and family.together is None and not family.needs_values:
         return
     if family is not None and family.needs_levels:
@@ -181,7 +181,7 @@ def rows_asked(
     unseen: Unseen,
     warned: set[Hashable],
 ) -> Table:
-    """The rows that are asked about, each column as the source counts it.
+    """The rows of the question, each column as the source counts it.
 
     Parameters
     ----------

@@ -237,8 +237,8 @@ class NaiveBayes(Calibrated, AsDistributions):
 
         The largest contribution to a class less the smallest (of two classes: the absolute
         log-likelihood ratio), on average over the rows that were learned, each row left out of the
-        counts. It is read from the tally when it is first asked for. Columns that say the same are
-        each as important as either alone.
+        counts. It is computed from the tally on first use. Copies of a column are each as important
+        as either alone.
         """
         model = self._attribute("feature_importances_")
         found: Array = model.once("importances", lambda: column_importances(model)).copy()

@@ -117,7 +117,7 @@ class WeightedNaiveBayes(WeightedAnswers):
         If :meth:`simplify` pruned the model: the increase of its log-loss, in nats a row.
     log_loss_, accuracy_ : float
         Of rows that weights were learned on, each predicted by a fit that left it out, and
-        corrected by what the mean of all fits says more. With ``parts=1`` each row is only
+        corrected by what the mean of all fits gains. With ``parts=1`` each row is only
         taken out of the counts; as it has helped to choose weights and pairs, the figures are then
         a little optimistic.
     log_loss_se_, accuracy_se_ : float

@@ -128,7 +128,7 @@ class WeightedAnswers(TableClassifier):
         """How far each column separates the classes, in nats a row, float64 (n_features_in_,).
 
         The largest entry of a term's table less the smallest, on average over the rows that weights
-        were learned on; half of what a pair says counts for each of its columns. The entries were
+        were learned on; half of what a pair adds counts for each of its columns. The entries were
         learned by leave-one-out; a column that is left out is 0.
         """
         weighting = self._weighting("feature_importances_")

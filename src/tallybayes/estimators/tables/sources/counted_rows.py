@@ -61,7 +61,7 @@ class Counted:
         Rows of the first part: names and declarations are theirs.
     n_rows : int
     sample : Sample
-        Empty where no sample is asked for.
+        Empty where no sample is requested.
     """
 
     tally: TableTally

@@ -131,7 +131,7 @@ def count_parts(
     ------
     ValueError
         If there are no rows, a column is missing, a row has no label or weight, or as `how` does;
-        the message then says where.
+        the message then names the place.
     """
     names = list(source.columns())
     for name, what in ((how.target, "target"), (how.weight, "weight")):
@@ -204,7 +204,7 @@ class _Counting:
         self._where = part.where
 
     def explained(self, error: _PartError) -> ValueError:
-        """An error that says where its row is."""
+        """An error that names the place of its row."""
         before = self._in_file if error.where == self._where else 0
         return located(error.error, error.where, before, error.place)
 

@@ -100,9 +100,9 @@ class PredictingSources(TallyClassifier):
         -------
         array (n_rows,), duckdb.DuckDBPyRelation or pyspark.sql.DataFrame
             Labels; of equally probable classes the first. For a relation of DuckDB a relation, as
-            :meth:`predict_rows` gives the rows, which is evaluated when it is asked for, in a
+            :meth:`predict_rows` gives the rows, which is evaluated when it is read, in a
             database of its own. For a Spark DataFrame a Spark DataFrame: all its columns,
-            ``prediction``, and ``p(label)`` for each class, evaluated when they are asked for.
+            ``prediction``, and ``p(label)`` for each class, evaluated when they are read.
 
         Raises
         ------
@@ -201,7 +201,7 @@ class PredictingSources(TallyClassifier):
         y : array-like (n_rows,) or str
             Their labels, or the column of X that has them.
         sample_weight : array-like (n_rows,) or str, optional
-            How much each row counts, or the column of X that says so; 1 by default.
+            How much each row counts, or the column of X that holds it; 1 by default.
 
         Returns
         -------

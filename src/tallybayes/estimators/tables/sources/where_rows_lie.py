@@ -78,8 +78,8 @@ def _kept(
 # ---- scores and predictions ----------------------------------------------------------------------
 def hits_of(model: Any, x: Table, labels: list[Any], weights: Array | None) -> tuple[float, float]:
     """The weight of the rows that are predicted as they are labelled, and that of all."""
-    said = model.predict(x).tolist()
-    hits = np.array([label == s for label, s in zip(labels, said, strict=True)])
+    predicted = model.predict(x).tolist()
+    hits = np.array([label == p for label, p in zip(labels, predicted, strict=True)])
     if weights is None:
         return float(hits.sum()), float(len(hits))
     return float(weights[hits].sum()), float(weights.sum())
@@ -106,10 +106,10 @@ def predicted_where_rows_lie(model: Any, source: Distributed, names: Sequence[st
     """The rows with the columns ``prediction`` and, for each class, ``p(label)``."""
     labels = model.classes_.tolist()
     new = {"prediction": type(labels[0])} | {f"p({label})": float for label in labels}
-    return source.with_columns(names, partial(_said, model), new)
+    return source.with_columns(names, partial(_predicted, model), new)
 
 
-def _said(model: Any, table: Table) -> list[Any]:
+def _predicted(model: Any, table: Table) -> list[Any]:
     """The labels of rows, and the probability of each class."""
     with on_one_thread():
         labels, proba = model.predict(table), model.predict_proba(table)
