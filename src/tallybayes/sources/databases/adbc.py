@@ -21,7 +21,7 @@ TEXTS = PLAIN_TEXTS | {"bpchar"}  # which is read without the blanks that fill i
 
 ABORTED = "25P02"  # the state of a transaction after an error
 
-SAID = re.compile(r"(?:ERROR|FATAL):\s+(.*?)(?:\s*Query was:|\s*SQLSTATE:|\Z)", re.DOTALL)
+MESSAGE = re.compile(r"(?:ERROR|FATAL):\s+(.*?)(?:\s*Query was:|\s*SQLSTATE:|\Z)", re.DOTALL)
 POINTER = re.compile(r"\nLINE \d+: (.*)\n\s*\^")
 
 
@@ -80,13 +80,13 @@ class ADBC:
             yield cursor
 
     def message(self, error: Exception) -> str:
-        """What the database says of an error."""
+        """The database's message of an error."""
         text = str(error).strip()
-        found = SAID.search(text)
-        said = " ".join(POINTER.sub(r", at: \1", found[1] if found else text).split())
+        found = MESSAGE.search(text)
+        message = " ".join(POINTER.sub(r", at: \1", found[1] if found else text).split())
         if getattr(error, "sqlstate", None) == ABORTED:
-            said += ": a statement before failed, so call rollback() on the connection"
-        return said
+            message += ": a statement before failed, so call rollback() on the connection"
+        return message
 
     def schema(self, rows: str) -> Any:
         """The Arrow schema of what stands after FROM, as :meth:`batches` gives it."""

@@ -86,7 +86,7 @@ class DuckDB:
             yield own
 
     def message(self, error: Exception) -> str:
-        """What the library says of an error, with what to do about it."""
+        """The library's message of an error, with what to do about it."""
         text = str(error).strip()
         if "different configuration" in text or "Could not set lock" in text:
             text += ". Close the connection that writes to the file, or give that connection"

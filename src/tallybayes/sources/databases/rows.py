@@ -34,7 +34,7 @@ class Database(Protocol):
         """The names of its tables and views."""
 
     def message(self, error: Exception) -> str:
-        """What the database says of an error."""
+        """The database's message of an error."""
 
 
 class DatabaseRows:
@@ -104,5 +104,5 @@ class DatabaseRows:
         except (SourceError, ImportError):
             raise
         except (*self.database.errors, OSError, pa.ArrowException) as error:
-            said = self.database.message(error)
-            raise SourceError(f"{self.name} cannot be read: {said}") from error
+            message = self.database.message(error)
+            raise SourceError(f"{self.name} cannot be read: {message}") from error

@@ -38,5 +38,5 @@ def explained(name: str, format: str) -> Iterator[None]:
 
 
 def _damaged(name: str, format: str, error: Exception) -> SourceError:
-    said = " ".join(str(error).split())  # on one line
-    return SourceError(f"{name} is a damaged or incomplete {format} file ({said})")
+    reason = " ".join(str(error).split())  # on one line
+    return SourceError(f"{name} is a damaged or incomplete {format} file ({reason})")
