@@ -100,8 +100,8 @@ def _values(text: str, name: str, given: str, known: dict[str, tuple[Any, Any]])
                 f"--column {text!r}: {key} is at least {MINIMUM[key]}, not {value}", USAGE
             )
         if not _fits(value, known[str(key)][0]):
-            asked = _allowed_values(known[str(key)][0])
-            raise Failure(f"--column {text!r}: {key} is {asked}, not {value!r}; {has}", USAGE)
+            allowed = _allowed_values(known[str(key)][0])
+            raise Failure(f"--column {text!r}: {key} is {allowed}, not {value!r}; {has}", USAGE)
     return {str(key): value for key, value in values.items()}
 
 

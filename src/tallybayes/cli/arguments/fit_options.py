@@ -186,7 +186,7 @@ def _weight(text: str) -> float | str:
 
 
 def _need_plain(**given: str | None) -> None:
-    """Raises where something is asked for that a weighted model chooses by itself."""
+    """Raises where an option sets what a weighted model chooses by itself."""
     for name, value in given.items():
         if value is not None:
             what = (

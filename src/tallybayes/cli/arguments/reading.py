@@ -52,7 +52,7 @@ NO_DATES = ("number", "number or text")  # kinds of columns whose cells are neve
 FORMATS = ("csv", "jsonl", "parquet", "arrow")
 TEXT_FORMATS = ("mbox", "text")
 LABEL_OPTIONS = ("skip_unlabelled", "label")  # options for where labels are read
-EXPECTED_OPTIONS = ("text", "label")  # and for where a model says what is expected
+EXPECTED_OPTIONS = ("text", "label")  # and for where a model declares what is expected
 
 
 class Reading:

@@ -24,5 +24,5 @@ def run(
     """
     from tallybayes.cli.commands.reweighting import reweight
 
-    asked = None if parts is None else options.number_or_auto("--parts", parts, minimum=1)
-    reweight(model, data, output, target, asked, reading, json)
+    n_parts = None if parts is None else options.number_or_auto("--parts", parts, minimum=1)
+    reweight(model, data, output, target, n_parts, reading, json)

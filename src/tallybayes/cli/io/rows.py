@@ -35,15 +35,15 @@ ROW = re.compile(r"\brow (\d+)")
 
 
 class _Fault(Exception):
-    """A row of a part that cannot be used: `say` makes the error of its place."""
+    """A row of a part that cannot be used: `error_at` makes the error that names its place."""
 
-    def __init__(self, part: int, row: int, say: Callable[[str], Exception]) -> None:
+    def __init__(self, part: int, row: int, error_at: Callable[[str], Exception]) -> None:
         super().__init__(f"row {row} of part {part}")
-        self.part, self.row, self.say = part, row, say
+        self.part, self.row, self.error_at = part, row, error_at
 
 
 class Rows:
-    """A source, opened; itself one, which reads as the plan says.
+    """A source, opened; itself one, which reads by the plan.
 
     Parameters
     ----------
@@ -100,12 +100,12 @@ class Rows:
         return header_of(self.source)
 
     def columns(self) -> dict[str, SourceColumn]:
-        asked = self._asked_of_rows()
-        if asked is None:
+        requested = self._requested_of_rows()
+        if requested is None:
             return self.source.columns()
-        return {name: SourceColumn(name, "mixed", "") for name in asked}
+        return {name: SourceColumn(name, "mixed", "") for name in requested}
 
-    def _asked_of_rows(self) -> list[str] | None:
+    def _requested_of_rows(self) -> list[str] | None:
         """The columns that the plan names; None: all."""
         plan = self.plan
         if plan.names is None:
@@ -155,15 +155,15 @@ class Rows:
             raise
 
     def _asked(self) -> list[str] | None:
-        """The columns that the source is asked for; None: all."""
-        left_out, asked = self.plan.left_out, self._asked_of_rows()
-        if asked is None:
+        """The columns that the source has to read; None: all."""
+        left_out, requested = self.plan.left_out, self._requested_of_rows()
+        if requested is None:
             if self.keyed or not left_out:  # keys may come late
                 return None
             columns = self.source.columns().items()
             return [n for n, column in columns if column.kind is not None and n not in left_out]
-        there = asked if self.keyed else self.source.columns()
-        return [name for name in asked if name in there and name not in left_out]
+        there = requested if self.keyed else self.source.columns()
+        return [name for name in requested if name in there and name not in left_out]
 
     def _widen(self, again: ReadAgain) -> None:
         """A column that is not of dates after all: a note when fitting, else an error."""
@@ -324,13 +324,13 @@ class Rows:
         )
 
     def kind_of(self, name: str) -> Kind:
-        """The kind that an undeclared column was read as; that it is dates its values say."""
+        """The kind that an undeclared column was read as; dates are known by their values."""
         return self._decided.get(name, "number or text")
 
     # ---- use -------------------------------------------------------------------------------------
     @contextmanager
     def reading(self, plan: Plan) -> Iterator[Rows]:
-        """The rows as a plan says; errors in a row name it.
+        """The rows by a plan; errors in a row name it.
 
         Raises
         ------
@@ -342,7 +342,7 @@ class Rows:
             yield self
         except _Fault as fault:
             file, place = self._read_so_far.at(fault.part, fault.row)
-            raise fault.say(f"{file}, {place}") from None
+            raise fault.error_at(f"{file}, {place}") from None
         except NegativeTally:
             raise
         except ValueError as error:

@@ -70,10 +70,10 @@ class DocumentRows(DocumentSource):
         keyed = isinstance(self._source, TextFile) and self._source.keyed
         names = self.header
         column = self._column_of(names, target)
-        asked = target if labelled else None
-        if asked is not None and asked not in names and not keyed:
-            need_target(self, asked, names)
-        read = [column, *([] if asked is None else [asked])]
+        label_column = target if labelled else None
+        if label_column is not None and label_column not in names and not keyed:
+            need_target(self, label_column, names)
+        read = [column, *([] if label_column is None else [label_column])]
         self._read_so_far = PartsRead(self.name)
         first = 0
         for part in self._source.parts(read, read):
@@ -81,7 +81,11 @@ class DocumentRows(DocumentSource):
             seen.n_rows = seen.n_kept = table.n_rows
             strings = _strings(table, column, None)
             spelling = Spelling() if part.typed else None
-            labels = [None] * table.n_rows if asked is None else _strings(table, asked, spelling)
+            labels = (
+                [None] * table.n_rows
+                if label_column is None
+                else _strings(table, label_column, spelling)
+            )
             for i, (text, label) in enumerate(zip(strings, labels, strict=True)):
                 yield Document(text or "", label, "", first + i, part.done)
             first += table.n_rows

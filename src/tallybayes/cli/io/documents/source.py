@@ -22,7 +22,7 @@ class Document(NamedTuple):
     ----------
     text : str
     label : str or None
-        None where it has none, or none is asked for.
+        None where it has none, or none is requested.
     name : str
         The path of its file, or the number of its message; rows have none.
     number : int
@@ -74,7 +74,7 @@ class DocumentBatch:
 
     @property
     def labels(self) -> list[str]:
-        """Their labels, where these were asked for."""
+        """Their labels, where these were requested."""
         return [document.label or "" for document in self.documents]
 
     @property
@@ -116,7 +116,7 @@ class DocumentSource(ABC):
         Parameters
         ----------
         labelled : bool
-            Whether labels are asked for.
+            Whether labels are read.
         target : str or None
             The column or header of the label, where it is another than the source was opened with.
         """
@@ -129,7 +129,7 @@ class DocumentSource(ABC):
         Raises
         ------
         Failure
-            For a document without a label where labels are asked for, unless they are skipped;
+            For a document without a label where labels are read, unless they are skipped;
             where there are no documents.
         """
         held: list[Document] = []
