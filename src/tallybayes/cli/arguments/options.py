@@ -57,7 +57,7 @@ Parts = Annotated[
     typer.Option(
         metavar="NUMBER|auto",
         help="How many fits, each without another part of the rows, are averaged with one of "
-        "all rows; 1 is that one alone; auto is 5 up to 20,000 rows.",
+        "all rows; 1 is that one alone; auto is 5 up to 4,000 rows, 3 up to 20,000.",
         show_default=False,
     ),
 ]

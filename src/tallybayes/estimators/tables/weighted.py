@@ -89,7 +89,8 @@ class WeightedNaiveBayes(WeightedAnswers):
         matters.
     parts : "auto" or int, default="auto"
         How many fits, each without another part of the rows, are averaged with one of all
-        rows; 1: that one alone. "auto": 5 up to 20,000 rows; of more rows one without a fifth.
+        rows; 1: that one alone. "auto": 5 up to 4,000 rows, 3 up to 20,000; of more rows one
+        without a fifth.
     class_alpha : float or "auto", default=1.0
         Smoothing of the class prior; see :class:`NaiveBayes`.
     class_prior : array-like (n_classes,) or dict, optional

@@ -55,6 +55,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 PARTS = 5
+MANY_ROWS, PARTS_OF_MANY = 4_000, 3  # rows above which fewer parts lose next to nothing
 SALT = 4  # of the parts
 MIN_CLASS_ROWS = 2  # that each part keeps of a class; with one, leave-one-out has none
 SHARE_OF_ALL_ROWS = 0.5  # of the model: the fit of all rows
@@ -86,7 +87,8 @@ def averaged(
         Shares of the classes.
     options : FitOptions
     n_parts : int, optional
-        From 2 on. Unless given, 5, and of more than 20,000 rows only the first of them is left out.
+        From 2 on. Unless given, 5 up to 4,000 rows, 3 up to 20,000, and beyond only the first of 5
+        is left out.
     """
     search = _Search(columns, rows, p, options, n_parts)
     found = search.best()
@@ -122,7 +124,7 @@ class _Search:
     ) -> None:
         self.columns, self.rows, self.p, self.options = columns, rows, p, options
         self.few = rows.n <= MAX_ROWS
-        n_folds = PARTS if n_parts is None else n_parts
+        n_folds = _parts_of(rows.n) if n_parts is None else n_parts
         fold, n = rows.folds(n_folds, SALT), 1 if n_parts is None and not self.few else n_folds
         rare = _rare(rows, fold)
         self.kept = [rare | (fold != f) for f in range(n)]
@@ -183,6 +185,11 @@ class _Search:
             if found.all_that_gain:
                 self.whole = part.fit(all_that_gain=True)
         return found.corrected_alike(self.whole)
+
+
+def _parts_of(n_rows: int) -> int:
+    """In how many parts rows are cut; of more than `MAX_ROWS` only the first is left out."""
+    return PARTS_OF_MANY if MANY_ROWS < n_rows <= MAX_ROWS else PARTS
 
 
 def _rare(rows: LearningRows, part: Index) -> NDArray[np.bool_]:

@@ -33,7 +33,7 @@ Array = NDArray[np.float64]
 
 DEFAULTS = FitOptions()
 MIN_ROWS_PER_PART = 4  # rows a part at least
-MAX_ONE_THREAD_WORK = 300_000
+MAX_ONE_THREAD_WORK = 150_000
 """Columns times rows times classes up to which threads wait for the interpreter."""
 
 MAX_VALUES = 40_000_000  # rows times classes that are looked at
