@@ -7,6 +7,7 @@ import pytest
 
 from tallybayes.weighted.fit import cell_offsets as polish
 from tallybayes.weighted.fit.cell_offsets import correction, stops_early
+from tallybayes.weighted.optim.ridge_descent import CorrectedRows, solved
 
 
 def rows(seed, effect, n=3000, missing=False):
@@ -35,11 +36,11 @@ def numbered(cells):
 def test_what_is_hopeless_is_what_the_first_step_loses(seed, effect):
     """Term by term as with the cells of all terms side by side."""
     cells, scores, y, weight = rows(seed, effect, missing=seed > 3)
-    both = polish.CorrectedRows(numbered(cells), scores, y, weight, 40)
+    both = CorrectedRows(numbered(cells), scores, y, weight, 40)
     held_out = fold_of(len(y)) == 0
     train, test = both.only(~held_out), both.only(held_out)
     nothing = np.zeros(both.shape)
-    step = polish.solved(train, train.curvature(), polish.RIDGES[0], nothing, steps=1)
+    step = solved(train, train.curvature(), polish.RIDGES[0], nothing, steps=1)
     lost = test.loss(step)[0] - test.loss(nothing)[0]
     assert stops_early(cells.T, scores, y, weight, held_out) == (lost > polish.MIN_GAIN)
 

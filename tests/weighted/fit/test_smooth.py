@@ -14,9 +14,10 @@ from tests.reference.weighted import cells_of
 
 from tallybayes import WeightedNaiveBayes, get_num_threads, leave_one_out, load, set_num_threads
 from tallybayes.errors import StaleWarning, UninformativeWarning
-from tallybayes.weighted.fit import averaging, cell_offsets, learning, smooth
+from tallybayes.weighted.fit import averaging, learning, smooth
 from tallybayes.weighted.fit.additive import SmoothDesign, SmoothTerms
-from tallybayes.weighted.fit.cell_offsets import CorrectedRows, solved
+from tallybayes.weighted.optim import ridge_descent
+from tallybayes.weighted.optim.ridge_descent import CorrectedRows, solved
 from tallybayes.weighted.terms.splines import stacked
 
 TRAIN, D = 1500, 9
@@ -135,7 +136,7 @@ def test_pairs_have_no_functions_where_their_number_is_given(rows, interactions)
 
 # ---- the least loss ------------------------------------------------------------------------------
 def test_coefficients_are_those_of_a_general_minimiser(monkeypatch):
-    monkeypatch.setattr(cell_offsets, "TOLERANCE", 1e-7)
+    monkeypatch.setattr(ridge_descent, "TOLERANCE", 1e-7)
     table = load_wine(as_frame=True)
     frame = table.data[["alcohol", "hue"]].copy()
     frame["many"] = np.where(frame.alcohol > 13.0, "y", "n")

@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from tallybayes.weighted.cells.columns import ColumnCells
 from tallybayes.weighted.fit.cell_offsets import (
     TOLERANCE_OF_LOSS,
-    CellFunctions,
     CorrectedCells,
+)
+from tallybayes.weighted.fit.parts import Part
+from tallybayes.weighted.optim.ridge_descent import (
+    CellFunctions,
     CorrectedRows,
     added,
     solved,
 )
-from tallybayes.weighted.fit.parts import Part
 from tallybayes.weighted.rows import LearningRows
 from tallybayes.weighted.terms.pair_terms import PairCells, SmoothPair
 from tallybayes.weighted.terms.smooth_tables import SmoothTables

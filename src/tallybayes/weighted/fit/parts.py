@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 from tallybayes.weighted.cells.columns import ColumnCells, coarse
 from tallybayes.weighted.fit.cell_offsets import (
     CorrectedCells,
-    CorrectedRows,
     CorrectionPath,
-    added,
 )
 from tallybayes.weighted.fit.learned import Learned
 from tallybayes.weighted.fit.options import FitOptions
 from tallybayes.weighted.fit.shrinkage import min_column_gain, too_many_columns
 from tallybayes.weighted.fit.stagewise import Rounds
+from tallybayes.weighted.optim.ridge_descent import CorrectedRows, added
 from tallybayes.weighted.rows import LearningRows, counted_in, thinned
 from tallybayes.weighted.terms.column_tables import NULL_TERM, column_tables, screened
 
