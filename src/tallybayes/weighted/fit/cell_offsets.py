@@ -41,7 +41,7 @@ Index = NDArray[np.intp]
 MAX_VALUES = 1_000_000  # cells times classes
 MAX_ROW_CELLS = 10_000_000  # rows times ways in which a term is corrected
 MAX_ROW_VALUES = 100_000_000  # those times classes
-TOLERANCE_OF_LOSS = 4e-3  # what the last step under a ridge may gain
+TOLERANCE_OF_LOSS = 2e-3  # what the last step under a ridge may gain
 CHUNK = 4096  # rows that are numbered at a time: few enough to stay in the cache
 
 
