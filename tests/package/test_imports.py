@@ -13,7 +13,17 @@ import pytest
 
 from package.tree import modules, name_of
 
-HEAVY = ["sklearn", "pandas", "polars", "pyarrow", "duckdb", "pyspark", "matplotlib", "seaborn"]
+HEAVY = [
+    "numpy",
+    "sklearn",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "duckdb",
+    "pyspark",
+    "matplotlib",
+    "seaborn",
+]
 ALLOWED_SECONDS = 0.15
 REPEATS = 5
 

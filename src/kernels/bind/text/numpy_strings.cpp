@@ -42,6 +42,8 @@ private:
 
 // out: an array of StringDType, one item a term
 void write_terms(InVector<u8> bytes, InVector<i64> end, nb::object out) {
+    // here, as `import tallybayes` does not import NumPy
+    if (PyArray_ImportNumPyAPI() < 0) throw nb::python_error();
     if (!PyArray_Check(out.ptr())) throw nb::type_error("out must be an array");
     auto* array = reinterpret_cast<PyArrayObject*>(out.ptr());
     const npy_intp n = static_cast<npy_intp>(end.shape(0)) - 1;
@@ -66,6 +68,5 @@ void write_terms(InVector<u8> bytes, InVector<i64> end, nb::object out) {
 }  // namespace
 
 void bind_numpy_strings(nb::module_& m) {
-    if (PyArray_ImportNumPyAPI() < 0) throw nb::python_error();
     m.def("write_terms", &write_terms, "bytes"_a, "end"_a, "out"_a);
 }
