@@ -84,7 +84,7 @@ def _read_column(column: Any) -> _kernels.TextDocuments:
         what = f"a {type(column).__name__}" if kind is None else f"a column of {kind}"
         raise TypeError(
             f"{error}, got {what}: give one column of documents, such as frame['body'], and cast "
-            "what is no string"
+            "what is not a string"
         ) from None
 
 

@@ -55,7 +55,6 @@ def descend(
     refresh: int,
     steps: int,
     worth: float,
-    known: tuple[float, Array] | None = None,
 ) -> Array:
     """Where a convex function is least.
 
@@ -72,11 +71,9 @@ def descend(
         At most.
     worth : float
         It stops when a step is expected to lower the value by less than this.
-    known : (float, float64 array (n_parameters,)), optional
-        Value and gradient where it starts.
     """
     at = start.astype(np.float64)
-    value, gradient = known or objective(at)
+    value, gradient = objective(at)
     pairs: list[tuple[Array, Array, float]] = []
     for step in range(steps):
         if step % refresh == 0:
