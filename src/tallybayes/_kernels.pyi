@@ -25,6 +25,7 @@ def rank_labels(y: _Real, limit: int, codes: _I4, threads: int) -> _I8 | None: .
 def count_classes(
     codes: _I4, weights: _F8 | None, count: _F8, threads: int, rest: _F8 | None = None
 ) -> None: ...
+def count_rows(codes: _I4, rows: _F8, count: _F8, squared_weights: _F8, threads: int) -> None: ...
 def moments_dense(
     x: _Real,
     codes: _I4,
@@ -486,6 +487,7 @@ class PooledScorer:
     ) -> None: ...
 
 class RowScorer:
+    doubtful: bool
     found: int
     def __init__(
         self, log_prior: _F8, fallback: int, dates: list[str], convert: Any, as_text: Any
@@ -540,6 +542,17 @@ class RowScorer:
         freedom: _F8 | None,
         function: Callable[[list[float]], list[float]],
     ) -> None: ...
+    def add_pair(
+        self,
+        first: int,
+        second: int,
+        coarser_first: _I4,
+        coarser_second: _I4,
+        width: int,
+        table: _F8,
+    ) -> None: ...
+    def mix(self, share: float, prior: _F8, most: float) -> None: ...
+    def watch(self, names: list[str]) -> None: ...
     def posterior(self, row: Any) -> list[float]: ...
     def best(self, row: Any) -> int: ...
 

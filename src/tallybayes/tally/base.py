@@ -62,7 +62,7 @@ class Tally:
 
     @property
     def n_classes(self) -> int:
-        return len(self._arrays()[0])
+        return len(getattr(self, self.additive[0]))
 
     def _arrays(self) -> list[Array]:
         return [getattr(self, name) for name in self.additive]

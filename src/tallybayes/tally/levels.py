@@ -39,7 +39,7 @@ class LevelCounts(Tally):
     @property
     def n_levels(self) -> NDArray[np.int64]:
         """Levels of each column, int64 (n_features,)."""
-        return np.diff(self.start)
+        return self.start[1:] - self.start[:-1]  # quicker than np.diff for few
 
     @property
     def n_features(self) -> int:

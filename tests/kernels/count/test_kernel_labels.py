@@ -115,3 +115,37 @@ def test_several_chunks_are_counted(n_classes):
     count = np.zeros(n_classes)
     _kernels.count_classes(codes, w, count, 8)
     np.testing.assert_array_equal(count, np.bincount(codes, w, n_classes))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("n_classes", [1, 3, 5000, 200_000])
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 400_003])
+def test_rows_are_counted_and_added_to_both_sums(n, n_classes, threads):
+    rng = np.random.default_rng(5)
+    codes = rng.integers(0, n_classes, size=n).astype(np.int32)
+    rows, count = np.full(n_classes, np.nan), np.arange(n_classes, dtype=float)
+    squares = 0.5 * count
+    _kernels.count_rows(codes, rows, count, squares, threads)
+    expected = np.bincount(codes, minlength=n_classes)
+    np.testing.assert_array_equal(rows, expected)
+    np.testing.assert_array_equal(count, np.arange(n_classes) + expected)
+    np.testing.assert_array_equal(squares, 0.5 * np.arange(n_classes) + expected)
+
+
+@pytest.mark.parametrize("wrong", [-1, 2, 2**31 - 1])
+@pytest.mark.parametrize("at", [0, 3, 6])
+def test_rows_of_no_class_are_refused(wrong, at):
+    codes = np.zeros(7, dtype=np.int32)
+    codes[at] = wrong
+    count, squares = np.zeros(2), np.zeros(2)
+    with pytest.raises(IndexError, match="class code"):
+        _kernels.count_rows(codes, np.zeros(2), count, squares, 1)
+    assert not count.any()
+    assert not squares.any()
+
+
+@pytest.mark.parametrize("sizes", [(2, 3), (3, 2)])
+def test_sums_of_other_classes_are_refused(sizes):
+    count, squares = map(np.zeros, sizes)
+    with pytest.raises(ValueError, match=r"count|squared_weights"):
+        _kernels.count_rows(np.zeros(4, dtype=np.int32), np.zeros(2), count, squares, 1)

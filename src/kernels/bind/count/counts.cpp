@@ -55,6 +55,19 @@ void count_classes_(const InVector<i32>& codes, const std::optional<InVector<dou
                   rest ? rest->data() : nullptr, threads);
 }
 
+// Counts the rows of each class in `rows`, and adds them to `count` and `squared_weights`.
+void count_rows_(const InVector<i32>& codes, OutVector<double> rows, OutVector<double> count,
+                 OutVector<double> squared_weights, int threads) {
+    const i64 n = static_cast<i64>(codes.shape(0)), classes = static_cast<i64>(rows.shape(0));
+    need(count, 0, classes, "count");
+    need(squared_weights, 0, classes, "squared_weights");
+    nb::gil_scoped_release release;
+    std::fill_n(rows.data(), classes, 0.0);
+    count_classes(codes.data(), nullptr, n, classes, rows.data(), nullptr, threads);
+    for (i64 k = 0; k < classes; ++k)
+        count.data()[k] += rows.data()[k], squared_weights.data()[k] += rows.data()[k];
+}
+
 int moments_dense(const In& x, const InVector<i32>& codes,
                   const std::optional<InVector<double>>& weights, const InVector<double>& origin,
                   OutTable<double> s1_hi, OutTable<double> s1_lo, OutTable<double> s2_hi,
@@ -275,6 +288,8 @@ void bind_counts(nb::module_& m) {
     m.def("huge_table", &huge_table, "rows"_a, "columns"_a);
     m.def("count_classes", &count_classes_, "codes"_a, "weights"_a.none(), "count"_a.noconvert(),
           "threads"_a, "rest"_a.none().noconvert() = nb::none());
+    m.def("count_rows", &count_rows_, "codes"_a, "rows"_a.noconvert(), "count"_a.noconvert(),
+          "squared_weights"_a.noconvert(), "threads"_a);
     m.def("moments_dense", &moments_dense, "x"_a, "codes"_a, "weights"_a.none(), "origin"_a,
           "s1_hi"_a.noconvert(), "s1_lo"_a.noconvert(), "s2_hi"_a.noconvert(), "s2_lo"_a.noconvert(), "threads"_a);
     m.def("moments_columns", &moments_columns, "columns"_a, "codes"_a, "weights"_a.none(),

@@ -57,18 +57,18 @@ class ArrayEngine:
 
     def _count_classes(
         self, classes: ClassCounts, codes: Codes, weights: Array | None, threads: int
-    ) -> None:
-        """Adds the rows, or their weights and the squares of them, to the class counts."""
+    ) -> Array | None:
+        """Adds the rows, or their weights and the squares of them, to the class counts; returns
+        the rows of each class, None if they are weighted."""
         if weights is None:
-            rows = np.zeros(classes.n_classes)
-            _kernels.count_classes(codes, None, rows, threads)
-            classes.count += rows
-            classes.squared_weights += rows
-            return
+            rows = np.empty(len(classes.count))
+            _kernels.count_rows(codes, rows, classes.count, classes.squared_weights, threads)
+            return rows
         _kernels.count_classes(codes, weights, classes.count, threads)
         with np.errstate(over="ignore"):  # then the weight of an effective row is not known
             squares = weights * np.abs(weights)
         _kernels.count_classes(codes, squares, classes.squared_weights, threads)
+        return None
 
     def collect(
         self,
@@ -119,7 +119,8 @@ class ArrayEngine:
         if sparse.issparse(x) or x.shape[0] > ONE_TASK[0] or x.shape[1] > ONE_TASK[1]:
             return False
         if isinstance(tally, FeatureSums):
-            if not float(x.max()) < 1e290:  # sums may overflow: not for the short way
+            # sums that may overflow are not for the short way
+            if not float(np.maximum.reduce(x, axis=None)) < 1e290:
                 return False
             fault = self._sums(columns, x, codes, weights, tally, whose)
         elif isinstance(tally, Moments):
@@ -139,9 +140,13 @@ class ArrayEngine:
                 else:
                     tally.add_weight(weight, rows=k)
             return True
-        self._count_classes(classes, codes, weights, 1)
+        rows = self._count_classes(classes, codes, weights, 1)
         if isinstance(tally, Moments):
-            self._add_weights(tally, codes, weights, 1)
+            # here every feature has the same n
+            if rows is not None and all(map(float.is_integer, tally.n[:, 0].tolist())):
+                tally.n += rows[:, None]
+            else:
+                self._add_weights(tally, codes, weights, 1)
         return True
 
     def _add_weights(
