@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.engines.memory.one_row import row_scorer
 from tallybayes.engines.memory.scores.table import TableScore
 from tallybayes.families.selection.choice import ReadAs
 from tallybayes.models.base import Model
@@ -204,6 +205,21 @@ class TableModel(Model):
         of_nothing = x.take(np.flatnonzero(weights == 0.0))
         numbers = {name for name, held in self.counted.items() if held.numbers}
         self.with_strings |= numbers.intersection(names_of_strings(of_nothing))
+
+    @property
+    def row_scorer(self) -> Any:
+        """The compiled score of one row as a dict; None where there is none."""
+        kept = self._read.get("row_scorer")
+        return self.once("row_scorer", self._row_scorer) if kept is None else kept
+
+    def _row_scorer(self) -> Any:
+        least = self.reading.declared.least
+        return row_scorer(self.score, self.date_columns, least, self.watched.columns)
+
+    @property
+    def date_columns(self) -> list[str]:
+        """The columns that hold dates."""
+        return [name for name, held in self.holds.items() if held.dates]
 
     @property
     def watched(self) -> Watched:

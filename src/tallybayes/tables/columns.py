@@ -27,6 +27,7 @@ __all__ = [
     "text_of_number",
     "values_of",
     "whole_numbers",
+    "with_bits",
 ]
 
 EXACT = 2.0**53
@@ -283,3 +284,11 @@ def renamed(column: Strings, names: Mapping[str, str]) -> Strings:
     rank: dict[str, int] = {}
     moved = [rank.setdefault(names.get(v, v), len(rank)) for v in column.levels]
     return Strings(np.array([*moved, -1], dtype=np.int32)[column.codes], list(rank), column.what)
+
+
+def with_bits(entry: dict[str, int]) -> dict[str, int]:
+    """Entries by level; where the levels are booleans, by what numbers are called among them,
+    too."""
+    if not entry.keys() <= BITS.keys() | set(BITS.values()):
+        return entry
+    return entry | {bit: entry[name] for bit, name in BITS.items() if name in entry}

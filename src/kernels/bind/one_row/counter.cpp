@@ -117,6 +117,7 @@ public:
     }
 
     void learn(nb::dict row, nb::handle label, double w) {
+        if (!(w >= 0.0 && is_finite(w))) throw nb::value_error("a weight is finite, and 0 or more");
         const std::size_t k = class_of(label);
         const std::size_t before = columns_.size();
         std::size_t found = 0;

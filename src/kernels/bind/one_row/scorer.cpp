@@ -7,14 +7,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <vector>
 
 #include "bind/modules.hpp"
+#include "bind/one_row/scored.hpp"
 #include "bind/one_row/values.hpp"
 #include "score/pooled.hpp"
-#include "score/triangular.hpp"
 
 using namespace nb::literals;
 
@@ -23,36 +24,6 @@ namespace {
 using namespace tb;
 
 using InRotation = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-
-struct ScoredColumn {
-    nb::object name;
-    enum Kind { levels, bins, quadratic, pooled, function } kind = function;
-    nb::dict entry;              // text → entry of the table; of numbers, the strings beside them
-    i64 unseen = 0;              // levels: the entry of a string it does not hold, −1 to refuse
-    std::vector<double> edges;   // bins
-    std::vector<double> table;   // levels and bins: (entries, classes), entry 0 the missing value;
-                                 // function: (counts, classes), what 0, 1, … say
-    std::vector<double> beside;  // densities: (entries, classes): missing, a number, strings
-    std::vector<double> constant, slope, mean, scale, missing;  // densities: (classes,) each
-    std::vector<double> low, high, shift, there;  // pooled: of atoms, and (classes,) each
-    double share = 0.0;          // pooled
-    nb::object call;             // function
-    int least = ANY;             // what its numbers may be
-    bool dates = false;          // whether its numbers are dates
-};
-
-struct ScoredGroup {  // columns that are scored together
-    std::vector<ScoredColumn> members;
-    std::vector<double> mean, rotation, constant, freedom, row;
-    nb::object call;  // of rows with missing values, NaN
-    i64 classes = 0;
-
-    Triangular terms() const {
-        return {mean.data(), rotation.data(), constant.data(),
-                freedom.empty() ? nullptr : freedom.data(), classes,
-                static_cast<i64>(members.size())};
-    }
-};
 
 class RowScorer {
 public:
@@ -131,10 +102,42 @@ public:
         groups_.push_back(std::move(group));
     }
 
+    // two columns of levels or bins, by the order in which they were added
+    void add_pair(std::size_t first, std::size_t second, InVector<std::int32_t> coarser_first,
+                  InVector<std::int32_t> coarser_second, i64 width, InTable<double> table) {
+        const auto fits = [&](std::size_t j, const InVector<std::int32_t>& coarser, i64 most) {
+            if (j >= columns_.size() || coarser.shape(0) != columns_[j].table.size() / prior_.size()) return false;
+            return std::all_of(coarser.data(), coarser.data() + coarser.shape(0),
+                               [&](std::int32_t c) { return c < most; });
+        };
+        const i64 rows = width > 0 ? static_cast<i64>(table.shape(0)) / width : 0;
+        if (table.shape(1) != prior_.size() || !fits(first, coarser_first, rows) || !fits(second, coarser_second, width))
+            throw nb::value_error("the table does not fit the columns of the pair");
+        ScoredPair pair{first, second, {}, {}, {}, width};
+        pair.coarser_first.assign(coarser_first.data(), coarser_first.data() + coarser_first.shape(0));
+        pair.coarser_second.assign(coarser_second.data(), coarser_second.data() + coarser_second.shape(0));
+        pair.table.assign(table.data(), table.data() + table.size());
+        pairs_.push_back(std::move(pair));
+    }
+    // P' = (1 − share)·P + share·prior, at most `most`, in place of P
+    void mix(double share, InVector<double> prior, double most) {
+        if (prior.shape(0) != prior_.size()) throw nb::value_error("the prior has other classes");
+        share_ = share, mixed_ = values_of(prior), most_ = most;
+    }
+    // names of columns whose odd values are warned of: fractions among counts, new levels
+    void watch(nb::list names) {
+        for (nb::handle name : names) {
+            const auto same = [&](ScoredColumn& column) { return column.name.equal(name); };
+            const auto column = std::find_if(columns_.begin(), columns_.end(), same);
+            if (column == columns_.end()) watches_others_ = true;
+            else column->watched = true;
+        }
+    }
+
     const std::vector<double>& score(nb::dict row) {
         const std::size_t K = prior_.size();
         scores_ = prior_;
-        found = 0;
+        found = 0, doubtful = watches_others_;
         for (auto& column : columns_) {
             const nb::handle held = value_at(row, column.name);
             found += held.is_valid();
@@ -145,6 +148,7 @@ public:
                 const i64 entry = beside    ? text_of(column, value)
                                   : !number ? entry_of(column, value)
                                             : bin_of(column, value);
+                column.at = entry;
                 const auto& table =
                     number && column.kind != ScoredColumn::bins ? column.beside : column.table;
                 const double* shares = table.data() + static_cast<std::size_t>(entry) * K;
@@ -184,31 +188,49 @@ public:
             }
         }
         for (auto& group : groups_) found += add_group_scores(group, row);
+        for (const auto& pair : pairs_) {
+            const i64 a = pair.coarser_first[static_cast<std::size_t>(columns_[pair.first].at)];
+            const i64 b = pair.coarser_second[static_cast<std::size_t>(columns_[pair.second].at)];
+            if (a < 0 || b < 0) continue;
+            const double* shares = pair.table.data() + static_cast<std::size_t>(a * pair.width + b) * K;
+            for (std::size_t k = 0; k < K; ++k) scores_[k] += shares[k];
+        }
         if (row.size() > found && has_other_keys(row)) return score(with_text_keys(row));
+        doubtful |= found == 0 && row.size() > 0;
         return scores_;
     }
     // P(c | x) as a list; empty where every class rules the row out
     nb::list posterior(nb::dict row) {
-        score(row);
-        const double top = *std::max_element(scores_.begin(), scores_.end());
         nb::list shares;
-        if (top == -std::numeric_limits<double>::infinity()) return shares;
-        double total = 0.0;
-        for (double& s : scores_) total += s = std::exp(s - top);
-        for (double s : scores_) shares.append(s / total);
+        score(row);
+        if (normalise())
+            for (double p : scores_) shares.append(p);
         return shares;
     }
     std::size_t found = 0;  // how many columns the last row had
+    bool doubtful = false;  // whether there may be something to warn of in it
 
     // the best class, or −1 − fallback where every class rules the row out
     i64 best(nb::dict row) {
-        const auto& scores = score(row);
-        const auto top = std::max_element(scores.begin(), scores.end());
+        score(row);
+        if (share_ > 0.0) normalise();
+        const auto top = std::max_element(scores_.begin(), scores_.end());
         if (*top == -std::numeric_limits<double>::infinity()) return -1 - fallback_;
-        return static_cast<i64>(top - scores.begin());
+        return static_cast<i64>(top - scores_.begin());
     }
 
 private:
+    // scores to P(c | x) in place; false where every class rules the row out
+    bool normalise() {
+        const double top = *std::max_element(scores_.begin(), scores_.end());
+        if (top == -std::numeric_limits<double>::infinity()) return false;
+        double total = 0.0;
+        for (double& s : scores_) total += s = std::exp(s - top);
+        for (double& s : scores_) s /= total;
+        for (std::size_t k = 0; share_ > 0.0 && k < scores_.size(); ++k)
+            scores_[k] = std::min(scores_[k] * (1.0 - share_) + share_ * mixed_[k], most_);
+        return true;
+    }
     // the scores of a count that is in the table of its function
     const double* known_of(const ScoredColumn& column, double x) const {
         const auto known = static_cast<double>(column.table.size() / prior_.size());
@@ -259,17 +281,18 @@ private:
         column.mean = values_of(mean), column.scale = values_of(scale);
         column.missing = values_of(missing);
     }
-    i64 entry_of(ScoredColumn& column, const Value& value) const {
+    i64 entry_of(const ScoredColumn& column, const Value& value) {
         if (value.what == Value::missing) return 0;
         PyObject* found = PyDict_GetItemWithError(column.entry.ptr(), reader_.text_of(value).ptr());
         if (found) return PyLong_AsLong(found);
         if (PyErr_Occurred()) throw nb::python_error();
         if (column.unseen < 0)
             throw nb::key_error(nb::cast<std::string>(nb::str(column.name)).c_str());
+        doubtful |= column.watched;
         return column.unseen;
     }
     // the entry of a string beside numbers; one that is not known may be a number itself
-    i64 text_of(const ScoredColumn& column, const Value& value) const {
+    i64 text_of(const ScoredColumn& column, const Value& value) {
         PyObject* found = PyDict_GetItemWithError(column.entry.ptr(), value.text_value.ptr());
         if (!found && PyErr_Occurred()) throw nb::python_error();
         if (!found) (void)number_of(column, value);
@@ -279,7 +302,7 @@ private:
             throw nb::value_error("the table has no such entry");
         return entry;
     }
-    double number_of(const ScoredColumn& column, const Value& value) const {
+    double number_of(const ScoredColumn& column, const Value& value) {
         if (value.what == Value::missing) return MISSING;
         if (value.what == Value::text || !is_finite(value.number_value)) {
             const std::string name = nb::cast<std::string>(nb::str(column.name));
@@ -297,9 +320,10 @@ private:
                                    (column.least == POSITIVE ? "above 0" : "0 or more"))
                                       .c_str());
         }
+        doubtful |= column.watched && x != std::floor(x);
         return x;
     }
-    i64 bin_of(const ScoredColumn& column, const Value& value) const {
+    i64 bin_of(const ScoredColumn& column, const Value& value) {
         const double x = number_of(column, value);
         if (x != x) return 0;
         return 1 + (std::upper_bound(column.edges.begin(), column.edges.end(), x) - column.edges.begin());
@@ -311,6 +335,10 @@ private:
     nb::dict dates_;  // the names of columns of dates
     std::vector<ScoredColumn> columns_;
     std::vector<ScoredGroup> groups_;
+    std::vector<ScoredPair> pairs_;
+    std::vector<double> mixed_;
+    double share_ = 0.0, most_ = 1.0;
+    bool watches_others_ = false;  // columns that have no part in the score
 };
 
 }  // namespace
@@ -330,7 +358,12 @@ void bind_row_scorer(nb::module_& m) {
              "least"_a, "strings"_a, "beside"_a, "counts"_a)
         .def("add_group", &RowScorer::add_group, "names"_a, "mean"_a, "rotation"_a, "constant"_a,
              "freedom"_a.none(), "function"_a)
+        .def("add_pair", &RowScorer::add_pair, "first"_a, "second"_a, "coarser_first"_a,
+             "coarser_second"_a, "width"_a, "table"_a)
+        .def("mix", &RowScorer::mix, "share"_a, "prior"_a, "most"_a)
+        .def("watch", &RowScorer::watch, "names"_a)
         .def("posterior", &RowScorer::posterior, "row"_a)
         .def("best", &RowScorer::best, "row"_a)
+        .def_ro("doubtful", &RowScorer::doubtful)
         .def_ro("found", &RowScorer::found);
 }

@@ -38,6 +38,7 @@ __all__ = [
     "UNKNOWN",
     "counted_rows",
     "empty_counter",
+    "empty_scorer",
     "hold",
     "row_scorer",
 ]
@@ -209,7 +210,7 @@ def _cross(names: tuple[str, ...], counted: Any, order: NDArray[np.intp]) -> Gro
 
 
 def row_scorer(
-    score: TableScore, dates: Sequence[str], least: Callable[[str], int]
+    score: TableScore, dates: Sequence[str], least: Callable[[str], int], watched: Sequence[str]
 ) -> _kernels.RowScorer | None:
     """The compiled score of one row as a dict; None where a part looks at several columns at once
     and has no linear form.
@@ -221,8 +222,17 @@ def row_scorer(
         The columns that hold dates.
     least : callable (str) -> int
         Which numbers a column takes, as in :func:`empty_counter`.
+    watched : sequence of str
+        Columns with a warning of odd values.
     """
-    scorer = _kernels.RowScorer(
-        np.ascontiguousarray(score.log_prior), score.fallback, list(dates), as_scalar, as_text
-    )
-    return scorer if all(part.add_to_rows(scorer, least) for part in score.parts) else None
+    scorer = empty_scorer(score.log_prior, score.fallback, dates)
+    if not all(part.add_to_rows(scorer, least) for part in score.parts):
+        return None
+    scorer.watch(list(watched))
+    return scorer
+
+
+def empty_scorer(log_prior: Array, fallback: int, dates: Sequence[str]) -> _kernels.RowScorer:
+    """A scorer of rows as dicts that knows no columns yet."""
+    offset = np.ascontiguousarray(log_prior)
+    return _kernels.RowScorer(offset, fallback, list(dates), as_scalar, as_text)

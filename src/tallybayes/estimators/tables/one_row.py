@@ -28,7 +28,7 @@ from tallybayes.models.columns.declarations import Declared
 from tallybayes.models.columns.mixed import held_values
 from tallybayes.schema import Schema
 
-__all__ = ["LabelRule", "as_row", "row_counter"]
+__all__ = ["LabelRule", "as_row", "is_missing_label", "row_counter"]
 
 
 def as_row(x: Any) -> dict[Any, Any]:
@@ -49,6 +49,11 @@ def as_row(x: Any) -> dict[Any, Any]:
     return dict(x)
 
 
+def is_missing_label(label: Any) -> bool:
+    """Whether a label is None, NA or NaN."""
+    return label is None or type(label).__name__ == "NAType" or bool(label != label)
+
+
 class LabelRule:
     """Refuses a label with which waiting rows could not be merged. Asked about new labels only.
 
@@ -67,6 +72,8 @@ class LabelRule:
     def __call__(self, label: Any) -> None:
         if label in self.known:
             return
+        if is_missing_label(label):
+            raise ValueError(f"a row to learn has a label, got {label!r}")
         array = np.asarray([label])
         if array.ndim != 1:
             raise TypeError(f"a label is a string, a number or a boolean, got {label!r}")

@@ -5,15 +5,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 
-from tallybayes.engines.memory.one_row import counted_rows, hold, row_scorer
+from tallybayes.engines.memory.one_row import counted_rows, hold
 from tallybayes.errors import UnseenLevel
 from tallybayes.estimators.base import TallyClassifier
-from tallybayes.estimators.locked_learning import LIVE, lock_of, take_place, twin_of
-from tallybayes.estimators.tables.one_row import LabelRule, as_row, row_counter
+from tallybayes.estimators.locked_learning import LIVE, LOCK, lock_of, take_place, twin_of
+from tallybayes.estimators.tables.one_row import LabelRule, as_row, is_missing_label, row_counter
 from tallybayes.models.class_weights import ClassWeights, by_label
 from tallybayes.models.columns.declarations import Declared, declared, names_declared
 from tallybayes.models.columns.rows import Names
@@ -60,9 +60,8 @@ class RowByRow(TallyClassifier):
     def _fitted(self) -> TableModel:
         if "_rows" in self.__dict__:
             self._take_rows()
-        model = super()._fitted()
-        assert isinstance(model, TableModel)
-        return model
+        model: TableModel | None = self.__dict__.get("_model")
+        return cast("TableModel", super()._fitted()) if model is None else model
 
     def _attribute(self, name: str) -> TableModel:
         if "_rows" in self.__dict__:
@@ -142,12 +141,20 @@ class RowByRow(TallyClassifier):
             is not declared, a date among other values, an infinite number, a label of another type,
             or a negative weight. Nothing of the row is counted then.
         """
-        if not 0.0 <= w < np.inf or y is None or type(y).__name__ == "NAType" or y != y:
-            raise ValueError(
-                f"learn_one takes a label and a finite weight from 0 on, got y={y!r}, w={w!r}; "
-                "forget_one takes rows away"
-            )
-        with lock_of(self):
+        held = self.__dict__
+        with held[LOCK] if LOCK in held else lock_of(self):
+            try:
+                as_given = held["half_life"] is None and held["class_weight"] is None
+                if as_given and not held["_row_class_weight"] and LIVE not in held:
+                    held["_rows"].learn(x, y, w)
+                    return self
+            except (KeyError, TypeError, ValueError):  # nothing of the row was counted
+                pass
+            if not 0.0 <= w < np.inf or is_missing_label(y):
+                raise ValueError(
+                    f"learn_one takes a label and a finite weight from 0 on, got y={y!r}, w={w!r}; "
+                    "forget_one takes rows away"
+                )
             return self._learn_row(x, y, w)
 
     def _learn_row(self, x: Mapping[str, Any], y: Any, w: float) -> Self:
@@ -280,11 +287,7 @@ class RowByRow(TallyClassifier):
         return True
 
     def _row_scorer(self) -> Any:
-        live = self.__dict__.get(LIVE)
-        if live is not None:
-            return live
-        model = self._fitted()
-        return model.once("row_scorer", _scorer_of_rows, model)
+        return self._fitted().row_scorer
 
     def predict_one(self, x: Mapping[str, Any]) -> Any:
         """The most probable label of one row as a dict; a key that is lacking is a missing value.
@@ -305,17 +308,18 @@ class RowByRow(TallyClassifier):
             For a string in a column of numbers, or, with ``unseen="error"``, a level that training
             did not have.
         """
-        scorer = self._row_scorer()
+        scorer = self.__dict__.get(LIVE) or self._row_scorer()
+        row = x if type(x) is dict else as_row(x)
         if scorer is None:
-            return self.predict([as_row(x)]).tolist()[0]
-        row = as_row(x)
+            return self.predict([row]).tolist()[0]
         try:
             best = scorer.best(row)
         except KeyError as error:
             raise self._unseen_in_row(row, error) from None
         except ValueError:  # read it as a table: that parses a string, or words the error
             return self.predict([row]).tolist()[0]
-        self._warn_of_row(row, scorer.found)
+        if scorer.doubtful:
+            self._warn_of_row(row, scorer.found)
         if best < 0:
             warn_ruled_out(1, 1)
             best = -1 - best
@@ -334,15 +338,14 @@ class RowByRow(TallyClassifier):
         dict
             The probability of each label.
         """
-        shares = self._shares_of_row(as_row(x))
+        shares = self._shares_of_row(x if type(x) is dict else as_row(x))
         if shares is None:
             return self._proba_by_label(x)
-        labels = self._model.labels
-        return dict(zip(labels, shares, strict=True))
+        return dict(zip(self._model.labels, shares, strict=True))
 
     def _shares_of_row(self, row: Mapping[str, Any]) -> list[float] | None:
         """P(c | x) by the counts alone; None for a row that has to be read as a table."""
-        scorer = self._row_scorer()
+        scorer = self.__dict__.get(LIVE) or self._row_scorer()
         if scorer is None:
             return None
         try:
@@ -351,7 +354,8 @@ class RowByRow(TallyClassifier):
             raise self._unseen_in_row(row, error) from None
         except ValueError:
             return None
-        self._warn_of_row(row, scorer.found)
+        if scorer.doubtful:
+            self._warn_of_row(row, scorer.found)
         if not shares:
             warn_ruled_out(1, 1)
             shares = np.exp(self._model.log_prior).tolist()
@@ -380,9 +384,3 @@ class RowByRow(TallyClassifier):
             f"column {name!r} of the row holds {value!r}, which training did not have. Learn it "
             'first, or choose unseen="smooth" or "ignore".'
         )
-
-
-def _scorer_of_rows(model: TableModel) -> Any:
-    """The compiled score of one row as a dict; None where there is none."""
-    dates = [name for name, held in model.holds.items() if held.dates]
-    return row_scorer(model.score, dates, model.reading.declared.least)

@@ -392,4 +392,5 @@ class WeightedNaiveBayes(WeightedAnswers):
         return super()._open_rows(x)
 
     def _row_scorer(self) -> Any:
-        return None  # pairs look at two columns at once
+        self._fresh()
+        return super()._row_scorer()

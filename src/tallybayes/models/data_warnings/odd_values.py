@@ -31,6 +31,11 @@ class Watched(NamedTuple):
     counts: tuple[str, ...] = ()
     booleans: tuple[str, ...] = ()
 
+    @property
+    def columns(self) -> list[str]:
+        """All of them."""
+        return [*self.counts, *self.booleans]
+
     def may_be_odd(self, row: Mapping[str, Any], warned: set[Hashable]) -> bool:
         """Whether a row as a dict may hold an odd value that was not warned of. It is then read as
         a table, which is certain."""

@@ -40,8 +40,8 @@ MAX_UNASKED_ROWS = 64
 class LiveScore:
     """The score of one row as a dict, under counts that change row by row.
 
-    It answers as the compiled scorer of rows does: :meth:`best`, :meth:`posterior`, and `found`,
-    how many columns the last row had.
+    It answers as the compiled scorer of rows does: :meth:`best`, :meth:`posterior`, `found`, how
+    many columns the last row had, and `doubtful`, whether there may be something to warn of in it.
 
     Parameters
     ----------
@@ -66,6 +66,8 @@ class LiveScore:
         self.row_weight = self.classes.row_weights.at_least_one
         self.columns = [live_column(part, self.cells) for part in model.score.parts]
         self.together = columns_together(self.columns)
+
+    doubtful = True  # it looks at no value
 
     # ---- learning --------------------------------------------------------------------------------
     def learn(self, row: Mapping[str, Any], label: Any, weight: float) -> None:

@@ -24,6 +24,7 @@ from tallybayes.weighted.cells.columns import in_effective_rows
 from tallybayes.weighted.cells.neighbours import neighbours_moved
 from tallybayes.weighted.fit.shrinkage import MAX_PROBABILITY, mixed
 from tallybayes.weighted.rows import MIN_COUNT, LearningRows
+from tallybayes.weighted.terms.one_row import weighted_row_scorer
 from tallybayes.weighted.terms.scorer import WeightedScore
 from tallybayes.weighted.terms.term_scores import Weights, rows_taken_out
 
@@ -127,6 +128,17 @@ class WeightedModel(TableModel):
         if now is None:
             return self.once("score", lambda: WeightedScore([], [], [], self._prior_alone()))
         return now.score
+
+    def _row_scorer(self) -> Any:
+        score, holds = self.score, self.holds
+        for column in (score.columns[j] for j in score.columns_read):
+            held = holds.get(column.name)
+            if held is None or held.together or held.numbers != column.is_number:
+                return None  # it holds another kind of values than when weights were learned
+        scorer = weighted_row_scorer(score, self.date_columns, self.watched.columns)
+        if scorer is not None and self.prior_share:
+            scorer.mix(self.prior_share, self.mixed_prior, MAX_PROBABILITY)
+        return scorer
 
     def _prior_alone(self) -> Array:
         """log P(c) of effective rows: the whole score if nothing could be learned, so that a

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -100,27 +101,37 @@ class ColumnCells:
     def codes(self, column: Column) -> Cells:
         """The cell of each row, int32 (n_rows,); −1 for a value that is in no cell."""
         missing_cell = self.n_cells - 1
+        if isinstance(column, Strings):
+            return self._of_strings(column)
         codes = np.full(column.n_rows, missing_cell, dtype=np.int32)
         if isinstance(column, Empty):
             return codes
-        strings = column.strings if isinstance(column, Mixed) else column
         numbers = column.numbers if isinstance(column, Mixed) else column
-        if isinstance(numbers, Numbers):
-            values = np.require(numbers.values, requirements="A")
-            if self.edges is None:  # the column has levels only
-                absent = np.isnan(np.asarray(values, dtype=np.float64))
-                codes[:] = np.where(absent, missing_cell, -1)
-            else:  # what is beyond all edges is in the last cell, NaN in that of missing values
-                _kernels.bin_entries(values[:, None], self.starts, codes, get_num_threads())
-                codes -= 1
-                np.minimum(codes, self.n_numbers - 1, out=codes)
-                codes[codes < 0] = missing_cell
-        if isinstance(strings, Strings):
-            at = {level: i for i, level in enumerate(self.levels or [], start=self.n_numbers)}
-            rank = [*(at.get(level, -1) for level in strings.levels), missing_cell]
-            of_strings = np.array(rank, dtype=np.int32)[strings.codes]
-            codes = np.where(strings.codes < 0, codes, of_strings)
+        assert isinstance(numbers, Numbers)
+        values = np.require(numbers.values, requirements="A")
+        if self.edges is None:  # the column has levels only
+            absent = np.isnan(np.asarray(values, dtype=np.float64))
+            codes[:] = np.where(absent, missing_cell, -1)
+        else:  # what is beyond all edges is in the last cell, NaN in that of missing values
+            _kernels.bin_entries(values[:, None], self.starts, codes, get_num_threads())
+            codes -= 1
+            np.minimum(codes, self.n_numbers - 1, out=codes)
+            codes[codes < 0] = missing_cell
+        if isinstance(column, Mixed):
+            strings = column.strings
+            codes = np.where(strings.codes < 0, codes, self._of_strings(strings))
         return codes
+
+    def _of_strings(self, strings: Strings) -> Cells:
+        """The cell of each row of a column of strings."""
+        cell_of = self._cell_of_level
+        # the last is for the code −1
+        cells = [*(cell_of.get(level, -1) for level in strings.levels), self.n_cells - 1]
+        return np.array(cells, dtype=np.int32)[strings.codes]
+
+    @cached_property
+    def _cell_of_level(self) -> dict[str, int]:
+        return {level: i for i, level in enumerate(self.levels or [], start=self.n_numbers)}
 
 
 def equal_frequency(weight: Array, max_cells: int) -> NDArray[np.intp]:

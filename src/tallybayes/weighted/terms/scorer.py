@@ -47,12 +47,11 @@ class WeightedScore:
         self.offset = np.ascontiguousarray(offset)
         self.fallback = int(np.argmax(offset))
         self.speaking = [t for t, table in enumerate(tables) if table.any()]
-        used = [*range(len(columns)), *(-1 for _ in pairs)]
-        self._read = {used[t] for t in self.speaking} - {-1}
+        read: set[int] = set()
         for t in self.speaking:
-            if t >= len(columns):
-                pair = pairs[t - len(columns)]
-                self._read |= {pair.first, pair.second}
+            pair = None if t < len(columns) else pairs[t - len(columns)]
+            read |= {t} if pair is None else {pair.first, pair.second}
+        self.columns_read = sorted(read)  # by their place: those that add to the score
         # after the last cell of each table comes an entry for what no cell holds: it adds nothing
         wide = [np.pad(tables[t].T, ((0, 0), (0, 1))) for t in self.speaking]
         self._start = np.cumsum([0, *(w.shape[1] for w in wide)]).astype(np.int64)
@@ -79,7 +78,7 @@ class WeightedScore:
         """The cell of each row in each column, int32 (n_columns, n_rows); −1 for what no cell
         holds, and in columns that add nothing."""
         cells = np.full((len(self.columns), x.n_rows), -1, dtype=np.int32)
-        for j in self._read:
+        for j in self.columns_read:
             column = self.columns[j]
             cells[j] = column.codes(x.columns.get(column.name, Empty(x.n_rows)))
         return cells

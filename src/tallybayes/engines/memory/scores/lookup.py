@@ -29,7 +29,7 @@ from tallybayes.parameters import Cells, Description, Term, Unseen
 from tallybayes.parameters.formula_cells import LevelCells, NumberCells
 from tallybayes.parameters.formula_terms import CellTable
 from tallybayes.tables import Column, Empty, Mixed, Strings, Table
-from tallybayes.tables.columns import BITS
+from tallybayes.tables.columns import with_bits
 from tallybayes.tally import GridCounts
 
 __all__ = ["MISSING", "KindsPart", "LevelsPart", "LookupPart", "tables_of"]
@@ -261,9 +261,7 @@ class LevelsPart(LookupPart):
     def add_to_rows(self, scorer: _kernels.RowScorer, least: Callable[[str], int]) -> bool:
         entry = {level: i + 1 for i, level in enumerate(self.levels)}
         unseen = -1 if self.unseen == "error" else len(entry) + 1
-        if entry.keys() <= BITS.keys() | set(BITS.values()):  # booleans, predicted as numbers
-            entry |= {bit: entry[name] for bit, name in BITS.items() if name in entry}
-        scorer.add_levels(self.name, entry, unseen, np.ascontiguousarray(self.table.T))
+        scorer.add_levels(self.name, with_bits(entry), unseen, np.ascontiguousarray(self.table.T))
         return True
 
 
