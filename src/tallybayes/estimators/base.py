@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.estimators.labels import codes_of, labels_and_codes, read_labels, read_weights
 from tallybayes.estimators.locked_learning import LOCK
+from tallybayes.estimators.parameters import CheckedParameters
 from tallybayes.estimators.predicting import Predicting
 from tallybayes.families import ClassPrior
 from tallybayes.inspection.small_weights import warn_of_light_rows
@@ -105,7 +106,7 @@ def _in_order(given: Mapping[Any, float], classes: NDArray[Any], name: str) -> l
     return [given[label] for label in labels]
 
 
-class TallyClassifier(Predicting):
+class TallyClassifier(CheckedParameters, Predicting):
     """Base class of the naive Bayes classifiers. Not for direct use."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -228,17 +229,6 @@ class TallyClassifier(Predicting):
         times the class weights that the model holds. None for weight 1."""
         weights = read_weights(sample_weight, x)
         return weighted(weights, self._fitted().class_weight, classes, codes)
-
-    def _parameters(self) -> tuple[Any, ...]:
-        return tuple([self.__dict__[name] for name in self._parameter_names()])
-
-    @classmethod
-    def _parameter_names(cls) -> list[str]:
-        names = cls.__dict__.get("_own_parameter_names")
-        if names is None:
-            names = cls._get_param_names()
-            cls._own_parameter_names = names
-        return names  # type: ignore[no-any-return]
 
     def merge(self, other: TallyClassifier) -> Self:
         """Add the rows that another model has counted, in place.
