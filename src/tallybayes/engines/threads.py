@@ -16,7 +16,15 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _chosen: int | None = None
-_here = threading.local()  # whether this thread is one of several that share the work
+
+
+class _Here(threading.local):
+    """What is known of this thread."""
+
+    shares = False  # whether it is one of several that share the work
+
+
+_here = _Here()
 
 
 def _valid(value: object, source: str) -> int:
@@ -43,7 +51,7 @@ def get_num_threads() -> int:
     int
         How many threads.
     """
-    if getattr(_here, "shares", False):
+    if _here.shares:
         return 1
     return _found() if _chosen is None else _chosen
 
@@ -123,7 +131,7 @@ def in_order(do: Callable[[T], R], each: Iterable[T]) -> Iterator[R]:
 def on_one_thread() -> Iterator[None]:
     """All that is called within is done by this thread, where more of them would only wait for each
     other."""
-    before = getattr(_here, "shares", False)
+    before = _here.shares
     _here.shares = True
     try:
         yield

@@ -45,6 +45,8 @@ def as_numpy(x: Any) -> Any:
 def like(x: Any, values: NDArray[Any]) -> Any:
     """The values in the library and on the device of x; in NumPy where x is not such array, and
     for strings, which array libraries do not hold."""
+    if type(x) is np.ndarray:  # nearly all are
+        return values
     library = _library(x)
     if library is None or values.dtype.kind not in "biufc":
         return values

@@ -198,6 +198,15 @@ def _need_classes(classes: NDArray[Any]) -> None:
         check_classification_targets(classes)
 
 
+def _are_same(found: NDArray[Any], classes: NDArray[Any]) -> bool:
+    """Whether two arrays of sorted labels hold the same."""
+    if len(found) != len(classes):
+        return False
+    if found.dtype == classes.dtype and found.dtype.kind in "iub":  # quicker than to compare each
+        return found.tobytes() == classes.tobytes()
+    return bool((found == classes).all())
+
+
 def codes_of(y: NDArray[Any], classes: NDArray[Any]) -> Codes:
     """Each row's index among known classes.
 
@@ -214,7 +223,7 @@ def codes_of(y: NDArray[Any], classes: NDArray[Any]) -> Codes:
         found, codes = y, np.zeros(1, dtype=np.int32)
     else:
         found, codes = labels_and_codes(y)
-        if len(found) == len(classes) and (found == classes).all():
+        if _are_same(found, classes):
             return codes
     rank = np.minimum(places_among(found, classes), len(classes) - 1)
     known = are_among(found, classes)

@@ -70,8 +70,8 @@ class Predicting(ShownInNotebooks, ClassifierMixin, BaseEstimator):  # type: ign
             For other features than in training, or values that they do not admit.
         """
         model = self._fitted()
-        x = self._read_rows(X)
-        return like(X, model.tally.schema.classes[scoring.best_class(model.score, x)])
+        best = scoring.best_class(model.score, self._read_rows(X))
+        return like(X, model.tally.schema.classes[best])
 
     def predict_joint_log_proba(self, X: Any) -> Any:
         """log P(c) + log p(x | c), in nats.

@@ -12,7 +12,7 @@ import numpy as np
 
 from tallybayes.errors import LeftOutWarning, warn_user
 from tallybayes.tables.columns import Column, Nested, Table
-from tallybayes.tables.values import read_array, read_objects
+from tallybayes.tables.values import read_array, read_objects, read_value
 
 __all__ = ["AllBut", "read_table"]
 
@@ -182,10 +182,14 @@ def _records(rows: Sequence[Mapping[Any, Any]], left_out: Container[str]) -> Tab
                 "a row"
             )
         names.update(dict.fromkeys(row))
-    columns: dict[str, Column] = {
-        str(name): read_objects([row.get(name) for row in rows], str(name), left_out)
-        for name in names
-    }
+    columns: dict[str, Column]
+    if len(rows) == 1:
+        columns = {str(name): read_value(x, str(name), left_out) for name, x in rows[0].items()}
+    else:
+        columns = {
+            str(name): read_objects([row.get(name) for row in rows], str(name), left_out)
+            for name in names
+        }
     if len(columns) < len(names):
         raise ValueError("two keys of the rows are the same as text: use strings for keys")
     return Table(columns, len(rows), True)

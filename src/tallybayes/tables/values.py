@@ -40,6 +40,7 @@ __all__ = [
     "read_array",
     "read_objects",
     "read_strings",
+    "read_value",
 ]
 
 WITH_DATES = "mixed with dates"
@@ -213,6 +214,19 @@ def read_objects(
         if all(isinstance(value, CONTAINERS) for value in held):
             return Nested(len(values), str(error), type(held[0]).__name__)
         raise
+
+
+def read_value(value: Any, name: str, left_out: Container[str] = ()) -> Column:
+    """A column of one Python object, as :func:`read_objects` reads it; nearly all are of Python's
+    own types."""
+    kind = type(value)
+    if kind is str:
+        return Strings(np.zeros(1, dtype=np.int32), [value], "text")
+    if kind is float:
+        return Numbers(np.array([value]), "float") if value == value else Empty(1)
+    if kind is int and -EXACT < value < EXACT:
+        return Numbers(np.array([float(value)]), "integer")
+    return Empty(1) if value is None else read_objects([value], name, left_out)
 
 
 def read_values(values: Sequence[Any] | NDArray[Any], name: str) -> Column:

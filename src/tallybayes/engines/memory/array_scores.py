@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from tallybayes import _kernels
 from tallybayes.engines.memory.array_layout import canonical, triple, within
@@ -78,7 +77,7 @@ class _Codes(CompiledScore):
 
     def _run(self, x: Any, joint: Array | None, best: NDArray[np.int64] | None) -> int:
         threads, p = get_num_threads(), self.parameters
-        if sparse.issparse(x):
+        if not isinstance(x, np.ndarray):
             x = canonical(within(x, self.columns, self.whose), self.columns, self.whose)
             if x.nnz:
                 fault = _kernels.highest_codes(x.data[:, None], np.empty(1, dtype=np.int64), 1)
@@ -104,7 +103,7 @@ class _Products(CompiledScore):
         if p.required is not None:
             return self._with_required(x, p.required, joint, best)
         threads = get_num_threads()
-        if sparse.issparse(x):
+        if not isinstance(x, np.ndarray):
             if p.threshold is not None or x.format != "csr":
                 x = canonical(x, self.columns, self.whose)
             if self._lanes is None:
@@ -143,7 +142,7 @@ class _Products(CompiledScore):
             self.whose,
         )
         step = max(1, MAX_DENSE_CELLS // max(1, self.n_classes))
-        if sparse.issparse(x):
+        if not isinstance(x, np.ndarray):
             x = canonical(within(x, self.columns, self.whose), self.columns, self.whose)
         ruled_out = 0
         need = required.sum(axis=1)
@@ -167,7 +166,7 @@ class _Squares(CompiledScore):
 
     def _run(self, x: Any, joint: Array | None, best: NDArray[np.int64] | None) -> int:
         threads, p = get_num_threads(), self.parameters
-        if not sparse.issparse(x):
+        if isinstance(x, np.ndarray):
             if self._dense is None:
                 self._dense = _kernels.DenseScorer(
                     p.mean, p.scale, self.offset, self.fallback, None, False

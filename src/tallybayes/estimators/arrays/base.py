@@ -59,6 +59,7 @@ class ArrayClassifier(TallyClassifier, SaysSQL, Reported):
         return self._read_rows(x, first=True, learning=True)
 
     if TYPE_CHECKING:  # its models are of this type; to assert it in each call would cost time
+        _model: ArrayModel
 
         def _fitted(self) -> ArrayModel: ...
 
@@ -134,14 +135,16 @@ class ArrayClassifier(TallyClassifier, SaysSQL, Reported):
         """A later batch. It changes nothing but the model, at the end, and so needs no twin."""
         if classes is not None:
             self._need_same_classes(classes)
-        class_weight = self._class_weight_to_learn()
+        class_weight = self._model.class_weight
+        if class_weight or self.class_weight is not None:
+            class_weight = self._class_weight_to_learn()
         x = self._read_rows(X, learning=True)
         y = read_labels(y, x, self._name)
-        known = self._fitted().schema.classes
+        known = self._model.schema.classes
         codes = codes_of(y, known)
         weights = weighted(read_weights(sample_weight, x), class_weight, known, codes)
         self._take_parameters()
-        model = self._fitted().own(for_numbers=x.shape[0] * x.shape[1])
+        model = self._model.own(for_numbers=x.shape[0] * x.shape[1])
         if weights is not None and weights.min(initial=0.0) < 0.0:
             batch, rows = model.count(x, codes, weights)
             model.subtract(batch * -1.0, rows, "partial_fit with these negative weights")

@@ -123,13 +123,12 @@ class GaussianNB(GenerativeClassifier):
             kind="moments", n_features=x.shape[1], names=self._feature_names(), origin=origin
         )
 
-    def _read_rows(self, x: Any, *, first: bool = False, learning: bool = False) -> Any:
-        if first:
-            self.__dict__.pop("_library", None)
-            library = model_array(x)
-            if library is not None:
-                self.__dict__["_library"] = library
-        return super()._read_rows(x, first=first, learning=learning)
+    def _first_rows(self, x: Any) -> Any:
+        self.__dict__.pop("_library", None)
+        library = model_array(x)
+        if library is not None:
+            self.__dict__["_library"] = library
+        return super()._first_rows(x)
 
     def _count_afresh(
         self, classes: NDArray[Any], x: Any, codes: NDArray[np.int32], weights: Array | None

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from tallybayes.engines.memory.array_layout import readable
@@ -36,22 +37,14 @@ def read_rows(estimator: Any, x: Any, *, reset: bool, dtype: Any = "numeric") ->
     ValueError
         If x is empty, not two-dimensional, or has another number of features or other names.
     """
-    known = estimator.__dict__
-    if (
-        type(x) is np.ndarray
-        and x.ndim == 2
-        and x.dtype.char in PLAIN_DTYPES
-        and x.dtype.isnative
-        and x.flags.c_contiguous
-        and x.flags.aligned
-        and x.shape[0]
-        and x.shape[1]
-        and "feature_names_in_" not in known
-        and (reset or x.shape[1] == known.get("n_features_in_"))
-    ):
-        if reset:
-            estimator.n_features_in_ = x.shape[1]
-        return x
+    if type(x) is np.ndarray and x.ndim == 2 and _is_readable(x):
+        known, (n_rows, n_features) = estimator.__dict__, x.shape
+        if n_rows and n_features and "feature_names_in_" not in known:
+            if reset:
+                estimator.n_features_in_ = n_features
+                return x
+            if n_features == known.get("n_features_in_"):
+                return x
     try:
         x = validate_data(
             estimator,
@@ -67,6 +60,12 @@ def read_rows(estimator: Any, x: Any, *, reset: bool, dtype: Any = "numeric") ->
             raise
         raise _text_among_numbers(estimator, x, error) from None
     return readable(x)
+
+
+def _is_readable(x: NDArray[Any]) -> bool:
+    """Whether the kernels read an array as it is."""
+    dtype, flags = x.dtype, x.flags
+    return dtype.char in PLAIN_DTYPES and dtype.isnative and flags.c_contiguous and flags.aligned
 
 
 def _text_among_numbers(estimator: Any, x: Any, error: ValueError) -> ValueError:
