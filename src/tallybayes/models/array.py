@@ -157,8 +157,7 @@ class ArrayModel(Model):
         if len(codes) == 1:
             present, local = codes.astype(np.intp), np.zeros(1, dtype=np.int32)
         else:
-            seen = np.zeros(len(self.schema.classes), dtype=bool)
-            seen[codes] = True
+            seen = self.engine.class_counts(codes, len(self.schema.classes), None).count > 0.0
             present = np.flatnonzero(seen)
             local = codes
             if len(present) < len(seen):

@@ -63,6 +63,22 @@ def test_the_widest_range_of_int64_is_left_alone():
     assert ranked(np.array([info.min, info.max]))[0] is None
 
 
+@pytest.mark.parametrize("dtype", [np.int16, np.int64, np.uint64])
+@pytest.mark.parametrize("apart", [126, 127, 128, 129, 255, 256, 257, 5000])
+def test_labels_near_the_first_and_far_from_it(dtype, apart):
+    """A few around the first label are looked for before all are read."""
+    info = np.iinfo(dtype)
+    for first in (6000, info.max - 1, info.min + 1):
+        around = [first - apart, first - apart + 1, first, first + apart - 1, first + apart]
+        y = np.array([first, *(v for v in around if info.min <= v <= info.max)], dtype=dtype)
+        values, codes = ranked(y)
+        np.testing.assert_array_equal(values.astype(dtype), np.unique(y))
+        np.testing.assert_array_equal(codes, rank_labels(y)[1])
+        width = int(y.max()) - int(y.min())
+        assert ranked(y, limit=width)[0] is None
+        assert ranked(y, limit=width + 1)[0] is not None
+
+
 def test_no_labels_have_no_rank():
     assert ranked(np.empty(0, dtype=np.int64))[0] is None
 

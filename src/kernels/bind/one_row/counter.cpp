@@ -327,7 +327,8 @@ private:
         else if (column.dates != ANY_DATES && value.is_date != (column.dates == DATES))
             refuse(column, "a date, or no date, where the column held the other");
         if (column.holds == TEXTS || (column.holds == EITHER && value.what == Value::text)) {
-            const nb::object level = reader_.text_of(value);
+            nb::object made;
+            const nb::handle level = reader_.text_of(value, made);
             if (column.levels.size() >= column.most && !column.rank.contains(level))
                 refuse(column, "a level that is not declared, or one too many");
             codes_[j] = rank_of(column.rank, level, column.levels);

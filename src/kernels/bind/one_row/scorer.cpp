@@ -283,7 +283,8 @@ private:
     }
     i64 entry_of(const ScoredColumn& column, const Value& value) {
         if (value.what == Value::missing) return 0;
-        PyObject* found = PyDict_GetItemWithError(column.entry.ptr(), reader_.text_of(value).ptr());
+        nb::object made;
+        PyObject* found = PyDict_GetItemWithError(column.entry.ptr(), reader_.text_of(value, made).ptr());
         if (found) return PyLong_AsLong(found);
         if (PyErr_Occurred()) throw nb::python_error();
         if (column.unseen < 0)

@@ -73,9 +73,11 @@ struct Reader {
         }
         return value;
     }
-    nb::object text_of(const Value& value) const {
-        return value.what == Value::text ? value.text_value
-                                         : as_text(value.source);
+    // a value as a level; `made` holds it where it was none
+    nb::handle text_of(const Value& value, nb::object& made) const {
+        if (value.what == Value::text) return value.text_value;
+        made = as_text(value.source);
+        return made;
     }
 };
 

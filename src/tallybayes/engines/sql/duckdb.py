@@ -13,7 +13,7 @@ from typing import Any
 from tallybayes.engines.contract import Condition
 from tallybayes.engines.sql.columns import SQLColumn
 from tallybayes.engines.sql.values import Bound, Values, Written
-from tallybayes.sources.databases.duckdb import library, need_one_select
+from tallybayes.sources.databases.duckdb import OwnDatabase, library, need_one_select
 from tallybayes.sources.databases.names import quoted_path
 from tallybayes.sources.find import is_in_duckdb
 
@@ -125,6 +125,7 @@ class DuckDBSource:
         self._text: str | None = None  # of a file, table or query
         self._once = False
         self._held = local()
+        self._own = OwnDatabase()
         self.statement: str | None = None
         if connection is not None and not hasattr(connection, "sql"):
             raise TypeError(
@@ -205,7 +206,7 @@ class DuckDBSource:
                 relation = self._connection.sql(rows)
                 yield _Opened(self._connection, relation, self._text, self._once)
             else:
-                with self._library.connect() as own:
+                with self._own.cursor() as own:
                     if self._text is None:
                         own.register(SOURCE_NAME, self._source)
                     text = self._text or SOURCE_NAME

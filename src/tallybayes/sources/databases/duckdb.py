@@ -7,11 +7,11 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 from tallybayes.sources.databases.names import quoted
 
-__all__ = ["DuckDB", "is_file", "library", "need_one_select", "relation_of"]
+__all__ = ["DuckDB", "OwnDatabase", "is_file", "library", "need_one_select", "relation_of"]
 
 BATCH_ROWS = 1 << 17  # of a batch
 MAGIC = b"DUCK"  # after a checksum of 8 bytes
@@ -50,6 +50,26 @@ def relation_of(rows: Any) -> Any:
     """An Arrow stream as a relation, read each time that it is evaluated. It has a database of its
     own: a query cannot wait for another one of its own connection."""
     return library().connect().from_arrow(rows)
+
+
+class OwnDatabase:
+    """A database in memory, opened when it is first needed: that takes longer than to count some
+    thousand rows. After a fork it is opened anew, since its threads are those of the parent."""
+
+    _of_parents: ClassVar[list[Any]] = []  # to close one would wait for threads that are not here
+
+    def __init__(self) -> None:
+        self._opened: tuple[int, Any] | None = None
+
+    def cursor(self) -> Any:
+        """A connection of its own, which sees no other one's frames; to be closed after use."""
+        opened, here = self._opened, os.getpid()
+        if opened is not None and opened[0] != here:
+            self._of_parents.append(opened[1])
+            opened = None
+        if opened is None:  # of several threads each may open one, and the last is kept
+            self._opened = opened = here, library().connect()
+        return opened[1].cursor()
 
 
 def need_one_select(text: str, what: str) -> None:
