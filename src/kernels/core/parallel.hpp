@@ -2,6 +2,7 @@
 // module is safe after fork, under spawn and when several Python threads call it at once.
 #pragma once
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <vector>
 
@@ -10,6 +11,7 @@
 namespace tb {
 
 constexpr i64 WORK_PER_THREAD = 1 << 17;  // elementary steps below which a thread does not pay
+constexpr std::size_t APART = 128;         // bytes between what different threads write
 
 inline int threads_for(i64 work, i64 tasks, int allowed) {
     i64 useful = work / WORK_PER_THREAD;

@@ -134,7 +134,7 @@ inline void add_cross_row(const double* x, double w, const double* origin, i64 d
 inline int count_cross(const Loops& loops, const double* x, i64 n, i64 d, const i32* codes, const double* weights,
                        i64 classes, const double* origin, const CrossTotals<double>& totals,
                        int threads) {
-    struct Local {
+    struct alignas(APART) Local {
         Slots slots;
         Buffer<double> cells, weight, rest, apart;  // cells: of each class, as of cross_rows
         int fault = FINE;

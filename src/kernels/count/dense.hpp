@@ -95,7 +95,7 @@ template <class M>
 int count_moments(const Loops& loops, const M& x, const Grid& grid, const i32* codes,
                   const double* weights, i64 classes, const double* origin, Totals totals,
                   int threads) {
-    struct Local {
+    struct alignas(APART) Local {
         Slots slots;
         Buffer<double> cells, weight, rest, pack;  // cells: of each class, as of moments_rows
         Buffer<unsigned char> shifted;             // whether a shift of a class is not 0
@@ -211,7 +211,7 @@ template <class T>
 int count_sums(const Loops& loops, const TypedMatrix<T>& x, const Grid& grid, const i32* codes,
                const double* weights, i64 classes, const double* threshold, Demand demand,
                double* sums, int threads) {
-    struct Local {
+    struct alignas(APART) Local {
         Slots slots;
         Buffer<double> sums, pack, binary;
         int fault = FINE;

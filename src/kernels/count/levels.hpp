@@ -40,7 +40,7 @@ inline i64 code_of(T value, int& fault) {
 // highest[j] = the largest code of column j (−1 without rows).
 template <class T>
 int highest_codes(const TypedMatrix<T>& x, i64* highest, int threads) {
-    struct Local {
+    struct alignas(APART) Local {
         Buffer<i64> highest;
         int fault = FINE;
     };
@@ -108,7 +108,7 @@ int count_levels(const M& x, const i32* codes, const double* weights, i64 classe
     if (rows < CHUNK_ROWS) rows = CHUNK_ROWS;
     if (!weights && rows > (i64(1) << 30)) rows = i64(1) << 30;
     const i64 chunks = (x.n + rows - 1) / rows;
-    struct Local {
+    struct alignas(APART) Local {
         Buffer<std::uint32_t> whole;
         Buffer<double> weighted;
         i64 rows = 0;

@@ -267,7 +267,7 @@ int count_csr(const Compressed<T, I>& x, const i32* codes, const double* weights
             const i64 b = a + SEGMENT_ROWS < begin[k + 1] ? a + SEGMENT_ROWS : begin[k + 1];
             segments.push_back({k, a, b, begin[k + 1] - begin[k] <= SEGMENT_ROWS});
         }
-    struct Local {
+    struct alignas(APART) Local {
         Buffer<double> cells[Cells::parts];
         int fault = FINE;
     };
@@ -318,7 +318,7 @@ int count_csc(const Compressed<T, I>& x, const i32* codes, const double* weights
     const i64 d = x.major, n = x.minor;
     constexpr i64 COLUMNS = 256;
     const i64 tasks = (d + COLUMNS - 1) / COLUMNS;
-    struct Local {
+    struct alignas(APART) Local {
         Buffer<double> cells[Cells::parts];
     };
     threads = threads_for((d ? static_cast<i64>(x.indptr[d]) : 0) + d * classes, tasks, threads);

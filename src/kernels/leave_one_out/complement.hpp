@@ -73,7 +73,7 @@ inline int complement_without(const Loops& loops, const ReadRows& read, i64 work
     const i64 K = lanes.classes, width = lanes.width;
     // a block of a wide table is used for many rows before the next one is fetched
     const i64 rows = lanes.blocks == 1 ? 64 : rows_at_once(taken.n, work);
-    struct Local {
+    struct alignas(APART) Local {
         Entries entries;
         Buffer<double> raw, ratio, whole, length;
         Buffer<i32> lane;

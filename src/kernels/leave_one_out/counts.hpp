@@ -158,7 +158,7 @@ int entries_without(const Loops& loops, const ReadRows& read, i64 work, const Ta
     need_classes(taken);
     const i64 rows = rows_at_once(taken.n, work);
     threads = threads_for(work * 4, (taken.n + rows - 1) / rows, threads);
-    struct Local {
+    struct alignas(APART) Local {
         Entries entries;
         Buffer<double> logs;
         Buffer<i64> place, order;

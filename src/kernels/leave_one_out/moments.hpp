@@ -206,7 +206,7 @@ void moments_without(const Loops& loops, const TypedMatrix<T>& x, const MomentTa
     const PaddedMoments tables(m);
     constexpr i64 ROWS = 256;
     const i64 K = m.classes;
-    struct Local {
+    struct alignas(APART) Local {
         Buffer<double> pack, row, epsilon;
     };
     threads = threads_for(x.n * x.d * 4, (x.n + ROWS - 1) / ROWS, threads);

@@ -75,7 +75,7 @@ Outcome score_dense(const Loops& loops, const TypedMatrix<T>& x, const DenseMode
                     const Scores& out, int threads) {
     const i64 K = m.classes, tasks = (x.n + SCORE_ROWS - 1) / SCORE_ROWS;
     threads = threads_for(x.n * x.d * K, tasks, threads);
-    struct Local {
+    struct alignas(APART) Local {
         Buffer<double> tile, acc, best;
         Buffer<i64> arg;
         Outcome outcome;
@@ -203,7 +203,7 @@ Outcome score_lanes(const LaneTable& m, i64 n, i64 work, const Scores& out, int 
     const i64 chunk = m.blocks == 1 ? 1024 : 1 << 15;
     const i64 tasks = (n + chunk - 1) / chunk;
     threads = threads_for(work, tasks, threads);
-    struct Thread {
+    struct alignas(APART) Thread {
         Local local;
         Buffer<double> lanes, best;
         Buffer<i64> arg;

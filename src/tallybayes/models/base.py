@@ -154,8 +154,11 @@ class Model(ABC):
     @property
     def log_prior(self) -> NDArray[np.float64]:
         """log P(c), (n_classes,)."""
-        self.need_classes()
-        return self.once("log_prior", lambda: self.prior.log(self.tally.classes))
+        kept: NDArray[np.float64] | None = self._read.get("log_prior")
+        if kept is None:
+            self.need_classes()
+            kept = self.once("log_prior", lambda: self.prior.log(self.tally.classes))
+        return kept
 
     def need_classes(self) -> None:
         """Raises ValueError where nothing is left to choose from."""

@@ -145,7 +145,7 @@ class GaussianNB(GenerativeClassifier):
         return values if library is None else like(library, values)
 
     def _as_output(self, scores: NDArray[np.float64], x: Any) -> Array:
-        if x.dtype == np.float32 and self._fitted().dtype == np.float32:
+        if x.dtype.char == "f" and self._fitted().dtype == np.float32:
             with np.errstate(over="ignore"):  # below the range of float32 it is −inf
                 return scores.astype(np.float32)
         return scores

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +27,7 @@ class WeightedAnswers(TableClassifier):
     """Base of a classifier with learned weights. Not for direct use."""
 
     def _weighted(self) -> WeightedModel:
-        model = self._fitted()
-        assert isinstance(model, WeightedModel)
-        return model
+        return cast("WeightedModel", self._fitted())
 
     def _weighting(self, name: str) -> Weighting:
         model = self._attribute(name)
@@ -63,10 +61,12 @@ class WeightedAnswers(TableClassifier):
             )
 
     def predict(self, X: Any) -> Any:
-        if not self._weighted().prior_share:
+        model = self._weighted()
+        if not model.prior_share:
             self._fresh()
             return super().predict(X)
-        return like(X, self.classes_[self._posterior(X, log=False).argmax(axis=1)])
+        best = self._posterior(X, log=False).argmax(axis=1)
+        return like(X, model.schema.classes[best])
 
     def _posterior(self, X: Any, *, log: bool) -> Array:
         self._fresh()
