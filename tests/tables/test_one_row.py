@@ -38,13 +38,17 @@ def test_a_value_is_read_as_a_column_of_one(value):
         assert getattr(vars(one)[name], "dtype", None) == getattr(held, "dtype", None)
 
 
-@pytest.mark.parametrize("value", [[1], {"a": 1}, (1, 2), np.zeros(2)], ids=repr)
+@pytest.mark.parametrize(
+    "value", [[1], {"a": 1}, (1, 2), np.zeros(2)], ids=["list", "dict", "tuple", "array"]
+)
 def test_a_value_that_is_not_a_scalar_is_refused_alike(value):
     one, other = read_value(value, "a"), read_objects([value], "a")
     assert same(vars(one), vars(other))
 
 
-@pytest.mark.parametrize("value", [1j, object(), decimal.Decimal("sNaN")], ids=repr)
+@pytest.mark.parametrize(
+    "value", [1j, object(), decimal.Decimal("sNaN")], ids=["complex", "object", "sNaN"]
+)
 def test_an_unknown_value_is_refused_alike(value):
     with pytest.raises(ValueError, match="column") as one:
         read_value(value, "a")
