@@ -19,6 +19,7 @@ __all__ = [
     "Numbers",
     "Strings",
     "Table",
+    "entries_of_bits",
     "number_of_text",
     "numbers_and_strings",
     "renamed",
@@ -27,7 +28,6 @@ __all__ = [
     "text_of_number",
     "values_of",
     "whole_numbers",
-    "with_bits",
 ]
 
 EXACT = 2.0**53
@@ -286,9 +286,8 @@ def renamed(column: Strings, names: Mapping[str, str]) -> Strings:
     return Strings(np.array([*moved, -1], dtype=np.int32)[column.codes], list(rank), column.what)
 
 
-def with_bits(entry: dict[str, int]) -> dict[str, int]:
-    """Entries by level; where the levels are booleans, by what numbers are called among them,
-    too."""
-    if not entry.keys() <= BITS.keys() | set(BITS.values()):
-        return entry
-    return entry | {bit: entry[name] for bit, name in BITS.items() if name in entry}
+def entries_of_bits(entry: dict[str, int]) -> dict[str, int]:
+    """The entries of the numbers 0 and 1 where the levels are booleans; else none."""
+    if not entry.keys() <= set(BITS.values()):
+        return {}
+    return {bit: entry[name] for bit, name in BITS.items() if name in entry}

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tallybayes import WeightedNaiveBayes
+from tallybayes import NaiveBayes, WeightedNaiveBayes
 from tallybayes.errors import MixedColumnWarning, StaleWarning, TallyWarning, UnseenWarning
 from tallybayes.families import Text
 
@@ -112,6 +112,16 @@ def test_any_row(model, row):
         return
     for ask in (model.predict_one, model.predict_proba_one):
         assert refusal(ask, row) == refused
+
+
+@pytest.mark.parametrize("kind", [NaiveBayes, WeightedNaiveBayes])
+@pytest.mark.parametrize("value", [0, 1, 1.0, np.int8(0), 2, "0", "1", "True", "yes", True, None])
+def test_values_among_booleans(kind, value):
+    """The number 0 is False, its digit as a string is another level."""
+    x, y = table(8)
+    model = kind().fit(x[["flag", "number"]], y)
+    assert model._fitted().row_scorer is not None
+    need_the_same(model, {"flag": value})
 
 
 def test_the_share_of_the_class_prior_is_mixed_in(model):

@@ -14,6 +14,7 @@ struct ScoredColumn {
     nb::object name;
     enum Kind { levels, bins, quadratic, pooled, function } kind = function;
     nb::dict entry;              // text → entry of the table; of numbers, the strings beside them
+    nb::dict numbers;            // levels: the same of numbers among booleans, before those
     i64 unseen = 0;              // levels: the entry of a string it does not hold, −1 to refuse
     std::vector<double> edges;   // bins
     std::vector<double> table;   // levels and bins: (entries, classes), entry 0 the missing value;

@@ -33,9 +33,10 @@ public:
         for (nb::handle name : dates) dates_[name] = nb::none();
     }
 
-    void add_levels(nb::object name, nb::dict entry, i64 unseen, InTable<double> table) {
+    // `numbers` are the entries of numbers that are called otherwise than strings of their digits
+    void add_levels(nb::object name, nb::dict entry, i64 unseen, InTable<double> table, nb::dict numbers) {
         ScoredColumn& column = add(name, ScoredColumn::levels);
-        column.entry = entry, column.unseen = unseen;
+        column.entry = entry, column.unseen = unseen, column.numbers = numbers;
         take(column, table);
     }
     void add_bins(nb::object name, InVector<double> edges, InTable<double> table, nb::dict strings) {
@@ -284,7 +285,11 @@ private:
     i64 entry_of(const ScoredColumn& column, const Value& value) {
         if (value.what == Value::missing) return 0;
         nb::object made;
-        PyObject* found = PyDict_GetItemWithError(column.entry.ptr(), reader_.text_of(value, made).ptr());
+        const nb::handle level = reader_.text_of(value, made);
+        PyObject* found = nullptr;
+        if (value.what == Value::number && column.numbers.size())
+            found = PyDict_GetItemWithError(column.numbers.ptr(), level.ptr());
+        if (!found) found = PyDict_GetItemWithError(column.entry.ptr(), level.ptr());
         if (found) return PyLong_AsLong(found);
         if (PyErr_Occurred()) throw nb::python_error();
         if (column.unseen < 0)
@@ -348,7 +353,8 @@ void bind_row_scorer(nb::module_& m) {
     nb::class_<RowScorer>(m, "RowScorer")
         .def(nb::init<InVector<double>, i64, nb::list, nb::object, nb::object>(), "log_prior"_a,
              "fallback"_a, "dates"_a, "convert"_a, "as_text"_a)
-        .def("add_levels", &RowScorer::add_levels, "name"_a, "entry"_a, "unseen"_a, "table"_a)
+        .def("add_levels", &RowScorer::add_levels, "name"_a, "entry"_a, "unseen"_a, "table"_a,
+             "numbers"_a)
         .def("add_bins", &RowScorer::add_bins, "name"_a, "edges"_a, "table"_a, "strings"_a)
         .def("add_quadratic", &RowScorer::add_quadratic, "name"_a, "constant"_a, "slope"_a,
              "mean"_a, "scale"_a, "missing"_a, "least"_a, "strings"_a, "beside"_a)

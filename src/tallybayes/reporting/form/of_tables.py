@@ -77,10 +77,19 @@ class _NotedParts:
         )
         return self._place(reader)
 
-    def add_levels(self, name: str, entry: dict[str, int], unseen: int, table: Array) -> None:
-        """A column of levels; an `unseen` of −1 refuses others."""
+    def add_levels(
+        self,
+        name: str,
+        entry: dict[str, int],
+        unseen: int,
+        table: Array,
+        numbers: dict[str, int],
+    ) -> None:
+        """A column of levels; an `unseen` of −1 refuses others. A page does not distinguish the
+        number 0 from its digit."""
         other = REFUSED_ENTRY if unseen < 0 else unseen
-        place = self._place(ColumnReader(name=name, missing=0, levels=entry, other=other))
+        reader = ColumnReader(name=name, missing=0, levels=entry | numbers, other=other)
+        place = self._place(reader)
         self.terms.append(CellTerm(place, _with_entry(table, other)))
 
     def add_bins(self, name: str, edges: Array, table: Array, strings: dict[str, int]) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.engines.memory.one_row import empty_scorer
-from tallybayes.tables.columns import with_bits
+from tallybayes.tables.columns import entries_of_bits
 from tallybayes.weighted.cells.columns import ColumnCells
 from tallybayes.weighted.terms.scorer import WeightedScore
 
@@ -64,7 +64,7 @@ def _add_column(scorer: _kernels.RowScorer, column: ColumnCells, table: Array) -
         scorer.add_bins(column.name, column.starts, entries, strings)
         return
     entry = {level: 1 + i for i, level in enumerate(levels)}
-    scorer.add_levels(column.name, with_bits(entry), len(entry) + 1, entries)
+    scorer.add_levels(column.name, entry, len(entry) + 1, entries, entries_of_bits(entry))
 
 
 def _by_entry(column: ColumnCells, of_cells: NDArray[Any], other: float) -> NDArray[Any]:

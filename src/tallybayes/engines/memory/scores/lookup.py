@@ -29,7 +29,7 @@ from tallybayes.parameters import Cells, Description, Term, Unseen
 from tallybayes.parameters.formula_cells import LevelCells, NumberCells
 from tallybayes.parameters.formula_terms import CellTable
 from tallybayes.tables import Column, Empty, Mixed, Strings, Table
-from tallybayes.tables.columns import with_bits
+from tallybayes.tables.columns import entries_of_bits
 from tallybayes.tally import GridCounts
 
 __all__ = ["MISSING", "KindsPart", "LevelsPart", "LookupPart", "tables_of"]
@@ -261,7 +261,8 @@ class LevelsPart(LookupPart):
     def add_to_rows(self, scorer: _kernels.RowScorer, least: Callable[[str], int]) -> bool:
         entry = {level: i + 1 for i, level in enumerate(self.levels)}
         unseen = -1 if self.unseen == "error" else len(entry) + 1
-        scorer.add_levels(self.name, with_bits(entry), unseen, np.ascontiguousarray(self.table.T))
+        table = np.ascontiguousarray(self.table.T)
+        scorer.add_levels(self.name, entry, unseen, table, entries_of_bits(entry))
         return True
 
 
