@@ -50,14 +50,15 @@ def is_source(x: Any) -> bool:
     """Whether x is read part by part: paths, readers and iterators of record batches, datasets,
     polars' lazy frames, Spark's DataFrames, and what has the contract itself. No row is read,
     nothing imported."""
+    kind = type(x)  # for an attribute of its own a frame looks among its columns
     return (
         _are_paths(x)
         or is_spark_frame(x)
         or _is(x, "polars", "LazyFrame")
         or _is(x, "pyarrow.dataset", "Dataset")
         or isinstance(x, Iterator)
-        or (hasattr(x, "__arrow_c_stream__") and hasattr(x, "to_arrow_reader"))
-        or (hasattr(x, "__arrow_c_stream__") and not hasattr(x, "__len__"))
+        or (hasattr(kind, "__arrow_c_stream__") and hasattr(kind, "to_arrow_reader"))
+        or (hasattr(kind, "__arrow_c_stream__") and not hasattr(kind, "__len__"))
         or _has_contract(x)
     )
 
