@@ -18,7 +18,7 @@ namespace tb {
 constexpr i64 CHUNK_ROWS = 8192;
 constexpr i64 BLOCK_COLUMNS = 256;
 constexpr i64 PACK_ROWS = 64;
-constexpr i64 NEAR_CELLS = 1 << 14;  // of a tile that is read twice, from a cache that is near
+constexpr i64 NEAR_CELLS = 1 << 13;  // of a tile that is read twice, from a cache that is near
 
 struct Totals {  // running sums of one column, as double-doubles, row-major (classes, d)
     double *s1_hi, *s1_lo, *s2_hi, *s2_lo;
@@ -156,6 +156,7 @@ int count_moments(const Loops& loops, const M& x, const Grid& grid, const i32* c
                     else
                         return loops.moments_f64[w != nullptr];
                 }();
+                auto* next = from + tile * stride;  // of the rows below, as many as were added
                 for (i64 s = 0; s < used; ++s) {
                     i32 *begin = rows + local.next[s], *end = begin;
                     const i32* last = rows + local.slots.end(s);
@@ -168,10 +169,9 @@ int count_moments(const Loops& loops, const M& x, const Grid& grid, const i32* c
                         while (begin < stop) {
                             const i64 some = stop - begin < RUN ? stop - begin : RUN;
                             const bool first = begin == rows + (s ? local.slots.end(s - 1) : 0);
-                            run(from, stride, begin, some, tile * stride, first, d, pad,
-                                local.shifted[s], w ? w + i : nullptr,
-                                local.cells.get() + s * 6 * pad);
-                            begin += some;
+                            run(from, stride, begin, some, next, first, d, pad, local.shifted[s],
+                                w ? w + i : nullptr, local.cells.get() + s * 6 * pad);
+                            begin += some, next += some * stride;
                         }
                     local.next[s] = end - rows;
                 }

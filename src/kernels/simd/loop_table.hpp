@@ -14,7 +14,7 @@ constexpr i64 BLOCK = 64;  // rows of a block of weighted terms
 enum SparseKind { SPARSE_LINEAR = 0, SPARSE_BINARY = 1, SPARSE_QUADRATIC = 2 };
 
 template <class T>
-using MomentsRows = void (*)(const T* x, i64 stride, const i32* row, i64 n, i64 ahead, bool first,
+using MomentsRows = void (*)(const T* x, i64 stride, const i32* row, i64 n, const T* next, bool first,
                              i64 d, i64 pad, bool shifted, const double* w, double* cells);
 template <class T>
 using SumsRows = void (*)(const T* x, i64 stride, i64 n, i64 d, const i32* slot, const double* w,

@@ -165,7 +165,8 @@ struct Run {  // some rows of a class, at most RUN, with weights of one sign
     i64 stride;
     const i32* row;
     i64 n;
-    i64 ahead;       // how far from each row the one lies that is soon read in its place
+    const T* next;   // rows that are read after these
+    bool together;   // whether rows lie without a gap
     bool first;      // of the class in its chunk
     const double* w;
     double negative;  // −1 where the weights are, else 1
@@ -218,11 +219,14 @@ inline void add_rows(const Run<T>& run, i64 j, const typename Lanes<L>::type* sh
     using V = typename Lanes<L>::type;
     Sums<L> s[G];
     for (int g = 0; g < G; ++g) s[g] = sums[g];
-    for (i64 i = 0; i < run.n; ++i) {
+    // they are asked for in the order of the memory, as far as that is known
+    const T* next = run.next + (run.together ? j * run.n : j);
+    const i64 step = run.together ? G * L : run.stride;
+    for (i64 i = 0; i < run.n; ++i, next += step) {
         const T* x = run.x + run.row[i] * run.stride + j;
         const double weight = Weighted ? run.w[run.row[i]] : 1.0;
         for (int g = 0; g < G; ++g) {
-            __builtin_prefetch(x + run.ahead + g * L, 0, 2);
+            __builtin_prefetch(next + g * L, 0, 3);
             const Terms<L> a = terms_of<L, Weighted, Shifted>(x + g * L, weight, shift[g]);
             V before = s[g].first;
             s[g].first += a.u;
@@ -334,9 +338,9 @@ inline void moments_of_run(const Run<T>& run, i64 j, i64 d, double* cells, i64 p
 // the class: S1 += w(x−b), S2 += w(x−b)². Its cells, `pad` apart, are b, the halves of S1 and of S2,
 // and the squares of its last run; `first` says that there was none in this chunk.
 template <class T, bool Weighted>
-void moments_rows(const T* x, i64 stride, const i32* row, i64 n, i64 ahead, bool first, i64 d,
+void moments_rows(const T* x, i64 stride, const i32* row, i64 n, const T* next, bool first, i64 d,
                   i64 pad, bool shifted, const double* w, double* cells) {
-    Run<T> run{x, stride, row, n, ahead, first, w, 1.0, 1.0};
+    Run<T> run{x, stride, row, n, next, stride == d, first, w, 1.0, 1.0};
     if (Weighted) {
         double largest = 0.0;
         for (i64 i = 0; i < n; ++i) largest = larger<1>(absolute<1>(w[row[i]]), largest);
