@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -148,3 +150,26 @@ def test_a_given_prior_and_classes_on_the_first_call():
     model.partial_fit([[9.0]], [1]).set_params(class_prior=[0.2, 0.3, 0.5])
     model.partial_fit([[9.0]], [1], classes=[2])
     assert np.exp(model.class_log_prior_) == pytest.approx([0.2, 0.3, 0.5])
+
+
+@pytest.mark.parametrize("use", ["learn_one", "predict_one", "forget_one"])
+@pytest.mark.parametrize("before", ["fitted", "waiting"])
+def test_a_value_that_uses_the_model_which_learns_it(use, before):
+    """Neither its row nor what it asks for is counted, and the model learns on."""
+
+    class Using(Fraction):
+        def __float__(self):
+            row = {"x": 5.0}
+            getattr(model, use)(*([row] if use == "predict_one" else [row, "a"]))
+            return 2.0
+
+    model = NaiveBayes().fit([{"x": 1.0}, {"x": 2.0}], ["a", "b"])
+    if before == "waiting":
+        model.learn_one({"x": 3.0}, "b")
+    expected = [1.0, 1.0 if before == "fitted" else 2.0]
+    with pytest.raises(RuntimeError, match="it must not"):
+        model.learn_one({"x": Using(2)}, "b")
+    assert model.class_count_.tolist() == expected
+    model.learn_one({"x": 4.0}, "a")
+    assert model.class_count_.tolist() == [2.0, expected[1]]
+    assert model.predict_one({"x": 4.0}) in ("a", "b")

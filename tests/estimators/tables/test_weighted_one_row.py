@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -122,6 +123,27 @@ def test_values_among_booleans(kind, value):
     model = kind().fit(x[["flag", "number"]], y)
     assert model._fitted().row_scorer is not None
     need_the_same(model, {"flag": value})
+
+
+@pytest.mark.parametrize("kind", [NaiveBayes, WeightedNaiveBayes])
+def test_a_row_in_the_middle_of_another(kind):
+    """A value that asks the model while it is read, as another thread may."""
+    x, y = table(8)
+    model = kind().fit(x[["number", "level", "count"]], y)
+    inner, found = {"number": -3.0, "level": "w"}, []
+
+    class Asking(Fraction):
+        def __float__(self):
+            found.append((model.predict_one(inner), model.predict_proba_one(inner)))
+            return 2.0
+
+    outer = {"level": "u", "number": Asking(2), "count": 5}
+    plain = outer | {"number": 2.0}
+    assert model.predict_proba_one(outer) == model.predict_proba_one(plain)
+    assert model.predict_one(outer) == model.predict_one(plain)
+    right = model.predict_one(inner), model.predict_proba_one(inner)
+    assert found
+    assert all(one == right for one in found)
 
 
 def test_the_share_of_the_class_prior_is_mixed_in(model):

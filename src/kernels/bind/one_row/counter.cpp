@@ -8,83 +8,18 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 #include <vector>
 
 #include "bind/modules.hpp"
+#include "bind/one_row/counted.hpp"
 #include "bind/one_row/values.hpp"
-#include "count/cross.hpp"
-#include "count/grid.hpp"
-#include "count/moments.hpp"
 
 using namespace nb::literals;
 
 namespace {
 
 using namespace tb;
-
-struct ClassMoments {
-    double n = 0, n_lo = 0, s1_hi = 0, s1_lo = 0, s2_hi = 0, s2_lo = 0;
-    void add(double x, double origin, double w) {
-        add_exactly(n, n_lo, w);
-        const Double2 delta = exact_sum(x, -origin), weighted = delta * Double2{w, 0.0};
-        const Double2 a = Double2{s1_hi, s1_lo} + weighted;
-        const Double2 b = Double2{s2_hi, s2_lo} + weighted * delta;
-        s1_hi = a.hi, s1_lo = a.lo, s2_hi = b.hi, s2_lo = b.lo;
-    }
-    // The sum of squares about the mean, as a share of the one about the origin.
-    double spread() const {
-        if (!(n > 0.0) || s2_hi == 0.0) return 0.0;
-        const Double2 mean = Double2{s1_hi, s1_lo} / Double2{n, n_lo};
-        const Double2 about = Double2{s2_hi, s2_lo} + -(mean * Double2{s1_hi, s1_lo});
-        return about.hi / s2_hi;
-    }
-};
-
-// Whether a count can lose `w` without a look at what rounding has left: whole rows are left, or none.
-bool can_lose(double held, double w) { return held == w || held - w >= 0x1p-30 * held; }
-
-struct CountedColumn {
-    nb::object name;
-    int holds;
-    int least = ANY;       // what its numbers may be
-    int dates = UNKNOWN;   // whether its values are dates
-    std::size_t most = std::numeric_limits<std::size_t>::max();  // how many levels it may have
-    // strings: the count of each level in each class
-    nb::dict rank;
-    std::vector<nb::object> levels;
-    std::vector<std::vector<double>> counts;  // [level][class]
-    // numbers
-    bool started = false;
-    double origin = 0.0, largest = 0.0;  // largest: of the sums of squares held at any time
-    std::vector<ClassMoments> moments;   // [class]
-    std::vector<GridTable> grids;        // [class]
-};
-
-// Columns whose products are counted, too, of rows that have all of them.
-struct CountedGroup {
-    struct ClassTotals {
-        Double2 n{0.0, 0.0};
-        std::vector<Double2> s1, s2;
-    };
-    std::vector<std::size_t> members;
-    bool started = false, whole = false;  // whether the row being read has every member
-    std::vector<double> origin, row;
-    std::vector<Double2> delta;
-    std::vector<ClassTotals> totals;  // [class]
-
-    i64 size() const { return static_cast<i64>(members.size()); }
-    void add(std::size_t k, double w) {
-        if (!started) started = true, origin = row;
-        while (totals.size() <= k) {
-            totals.emplace_back();
-            totals.back().s1.assign(members.size(), Double2{0.0, 0.0});
-            totals.back().s2.assign(static_cast<std::size_t>(pairs_of(size())), Double2{0.0, 0.0});
-        }
-        ClassTotals& t = totals[k];
-        add_cross_row(row.data(), w, origin.data(), size(), delta.data(), t.n, t.s1.data(),
-                      t.s2.data());
-    }
-};
 
 class RowCounter {
 public:
@@ -117,13 +52,19 @@ public:
     }
 
     void learn(nb::dict row, nb::handle label, double w) {
+        const Reading here(busy_);
+        learn_row(row, label, w);
+    }
+
+private:
+    void learn_row(nb::dict row, nb::handle label, double w) {
         if (!(w >= 0.0 && is_finite(w))) throw nb::value_error("a weight is finite, and 0 or more");
         const std::size_t k = class_of(label);
         const std::size_t before = columns_.size();
         std::size_t found = 0;
         for (std::size_t j = 0; j < before; ++j) found += read(row, j, k, w);
         if (row.size() > found) {
-            if (has_other_keys(row)) return learn(with_text_keys(row), label, w);
+            if (has_other_keys(row)) return learn_row(with_text_keys(row), label, w);
             read_new_columns(row, k, w);
         }
         for (auto& group : groups_) read_group(group, k, w);
@@ -154,6 +95,7 @@ public:
             if (group.whole) group.add(k, w);
     }
 
+public:
     // ---- counts of a tally, which rows are added to and taken from
     void hold_classes(nb::list labels, InVector<double> count, InVector<double> squared_weights) {
         for (nb::handle label : labels) rank_of(class_rank_, label, classes_);
@@ -193,6 +135,7 @@ public:
     // Takes a row away. False, and nothing is changed, where more would be taken than is held, or
     // where rounding has to be looked at: reading the tally decides then.
     bool forget(nb::dict row, nb::handle label, double w) {
+        const Reading here(busy_);
         PyObject* rank = PyDict_GetItemWithError(class_rank_.ptr(), label.ptr());
         if (!rank && PyErr_Occurred()) throw nb::python_error();
         if (!rank || !groups_.empty()) return false;
@@ -227,6 +170,7 @@ public:
     // classes, class counts, sums of squared weights, for each column: name, holds, and what was counted; and for each group
     // its origin and n, n's rest, S1 and S2 (each hi and lo) of each class, or None
     nb::tuple counted() const {
+        need_idle(busy_);
         nb::list columns;
         for (auto& column : columns_) {
             if (!column.levels.empty()) {
@@ -281,6 +225,15 @@ public:
     bool holds = false;  // whether the counts are those of a tally, and not only of these rows
 
 private:
+    // A row is being read: to read a value may run Python, and so other calls.
+    struct Reading {
+        bool& busy;
+        explicit Reading(bool& flag) : busy(flag) { need_idle(flag), busy = true; }
+        ~Reading() { busy = false; }
+    };
+    static void need_idle(bool busy) {
+        if (busy) throw std::runtime_error("a value of a row used the model that was learning this row: it must not");
+    }
     // Whether column j can lose what was read of a row, and the moments that are left then.
     bool can_take(std::size_t j, std::size_t k, double w, ClassMoments& left) {
         CountedColumn& column = columns_[j];
@@ -411,6 +364,7 @@ private:
     std::vector<i64> codes_;
     std::vector<double> values_;
     std::vector<int> dates_;
+    bool busy_ = false;
 };
 
 }  // namespace

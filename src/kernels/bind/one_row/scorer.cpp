@@ -202,6 +202,8 @@ public:
     }
     // P(c | x) as a list; empty where every class rules the row out
     nb::list posterior(nb::dict row) {
+        if (busy_) return elsewhere(&RowScorer::posterior, row);
+        const Busy here(busy_);
         nb::list shares;
         score(row);
         if (normalise())
@@ -213,6 +215,8 @@ public:
 
     // the best class, or −1 − fallback where every class rules the row out
     i64 best(nb::dict row) {
+        if (busy_) return elsewhere(&RowScorer::best, row);
+        const Busy here(busy_);
         score(row);
         if (share_ > 0.0) normalise();
         const auto top = std::max_element(scores_.begin(), scores_.end());
@@ -221,6 +225,20 @@ public:
     }
 
 private:
+    struct Busy {
+        bool& busy;
+        explicit Busy(bool& flag) : busy(flag) { busy = true; }
+        ~Busy() { busy = false; }
+    };
+    // Asks a copy: to read a value may run Python, and so another row in the middle of this one.
+    template <class Answer>
+    Answer elsewhere(Answer (RowScorer::*ask)(nb::dict), nb::dict row) {
+        RowScorer other(*this);
+        other.busy_ = false;
+        const Answer answer = (other.*ask)(row);
+        found = other.found, doubtful = other.doubtful;
+        return answer;
+    }
     // scores to P(c | x) in place; false where every class rules the row out
     bool normalise() {
         const double top = *std::max_element(scores_.begin(), scores_.end());
@@ -345,6 +363,7 @@ private:
     std::vector<double> mixed_;
     double share_ = 0.0, most_ = 1.0;
     bool watches_others_ = false;  // columns that have no part in the score
+    bool busy_ = false;
 };
 
 }  // namespace
