@@ -52,19 +52,14 @@ public:
     }
 
     void learn(nb::dict row, nb::handle label, double w) {
-        const Reading here(busy_);
-        learn_row(row, label, w);
-    }
-
-private:
-    void learn_row(nb::dict row, nb::handle label, double w) {
+        need_idle();
         if (!(w >= 0.0 && is_finite(w))) throw nb::value_error("a weight is finite, and 0 or more");
         const std::size_t k = class_of(label);
         const std::size_t before = columns_.size();
         std::size_t found = 0;
         for (std::size_t j = 0; j < before; ++j) found += read(row, j, k, w);
         if (row.size() > found) {
-            if (has_other_keys(row)) return learn_row(with_text_keys(row), label, w);
+            if (has_other_keys(row)) return learn(with_text_keys(row), label, w);
             read_new_columns(row, k, w);
         }
         for (auto& group : groups_) read_group(group, k, w);
@@ -95,7 +90,6 @@ private:
             if (group.whole) group.add(k, w);
     }
 
-public:
     // ---- counts of a tally, which rows are added to and taken from
     void hold_classes(nb::list labels, InVector<double> count, InVector<double> squared_weights) {
         for (nb::handle label : labels) rank_of(class_rank_, label, classes_);
@@ -135,7 +129,7 @@ public:
     // Takes a row away. False, and nothing is changed, where more would be taken than is held, or
     // where rounding has to be looked at: reading the tally decides then.
     bool forget(nb::dict row, nb::handle label, double w) {
-        const Reading here(busy_);
+        need_idle();
         PyObject* rank = PyDict_GetItemWithError(class_rank_.ptr(), label.ptr());
         if (!rank && PyErr_Occurred()) throw nb::python_error();
         if (!rank || !groups_.empty()) return false;
@@ -170,7 +164,7 @@ public:
     // classes, class counts, sums of squared weights, for each column: name, holds, and what was counted; and for each group
     // its origin and n, n's rest, S1 and S2 (each hi and lo) of each class, or None
     nb::tuple counted() const {
-        need_idle(busy_);
+        need_idle();
         nb::list columns;
         for (auto& column : columns_) {
             if (!column.levels.empty()) {
@@ -225,14 +219,10 @@ public:
     bool holds = false;  // whether the counts are those of a tally, and not only of these rows
 
 private:
-    // A row is being read: to read a value may run Python, and so other calls.
-    struct Reading {
-        bool& busy;
-        explicit Reading(bool& flag) : busy(flag) { need_idle(flag), busy = true; }
-        ~Reading() { busy = false; }
-    };
-    static void need_idle(bool busy) {
-        if (busy) throw std::runtime_error("a value of a row used the model that was learning this row: it must not");
+    // A value that is being read may use the model, in the middle of its row.
+    void need_idle() const {
+        if (reader_.busy)
+            throw std::runtime_error("a value of a row used the model that was learning this row: it must not");
     }
     // Whether column j can lose what was read of a row, and the moments that are left then.
     bool can_take(std::size_t j, std::size_t k, double w, ClassMoments& left) {
@@ -364,7 +354,6 @@ private:
     std::vector<i64> codes_;
     std::vector<double> values_;
     std::vector<int> dates_;
-    bool busy_ = false;
 };
 
 }  // namespace

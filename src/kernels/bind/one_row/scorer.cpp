@@ -202,8 +202,7 @@ public:
     }
     // P(c | x) as a list; empty where every class rules the row out
     nb::list posterior(nb::dict row) {
-        if (busy_) return elsewhere(&RowScorer::posterior, row);
-        const Busy here(busy_);
+        if (reader_.busy) return elsewhere(&RowScorer::posterior, row);
         nb::list shares;
         score(row);
         if (normalise())
@@ -215,8 +214,7 @@ public:
 
     // the best class, or −1 − fallback where every class rules the row out
     i64 best(nb::dict row) {
-        if (busy_) return elsewhere(&RowScorer::best, row);
-        const Busy here(busy_);
+        if (reader_.busy) return elsewhere(&RowScorer::best, row);
         score(row);
         if (share_ > 0.0) normalise();
         const auto top = std::max_element(scores_.begin(), scores_.end());
@@ -225,16 +223,11 @@ public:
     }
 
 private:
-    struct Busy {
-        bool& busy;
-        explicit Busy(bool& flag) : busy(flag) { busy = true; }
-        ~Busy() { busy = false; }
-    };
-    // Asks a copy: to read a value may run Python, and so another row in the middle of this one.
+    // Asks a copy, in the middle of another row.
     template <class Answer>
     Answer elsewhere(Answer (RowScorer::*ask)(nb::dict), nb::dict row) {
         RowScorer other(*this);
-        other.busy_ = false;
+        other.reader_.busy = false;
         const Answer answer = (other.*ask)(row);
         found = other.found, doubtful = other.doubtful;
         return answer;
@@ -363,7 +356,6 @@ private:
     std::vector<double> mixed_;
     double share_ = 0.0, most_ = 1.0;
     bool watches_others_ = false;  // columns that have no part in the score
-    bool busy_ = false;
 };
 
 }  // namespace

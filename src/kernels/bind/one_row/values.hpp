@@ -37,8 +37,20 @@ struct Value {
     nb::handle source;
 };
 
+//
+// Both run Python, and so may other calls before they return: `busy` tells that.
 struct Reader {
     nb::object convert, as_text;
+    mutable bool busy = false;
+
+    nb::object called(const nb::object& function, nb::handle x) const {
+        struct Busy {
+            bool& flag;
+            explicit Busy(bool& f) : flag(f) { flag = true; }
+            ~Busy() { flag = false; }
+        } const here(busy);
+        return function(x);
+    }
 
     Value read(nb::handle x, int depth = 0) const {
         Value value;
@@ -50,7 +62,7 @@ struct Reader {
             value.text_value = nb::borrow(x);
         } else if (PyBool_Check(p)) {
             value.what = Value::text;
-            value.text_value = as_text(x);
+            value.text_value = called(as_text, x);
         } else if (PyFloat_Check(p)) {
             value.number_value = PyFloat_AsDouble(p);
             if (value.number_value == value.number_value) value.what = Value::number;
@@ -62,7 +74,7 @@ struct Reader {
             }
             value.what = Value::number;
         } else if (depth == 0) {
-            const nb::object converted = convert(x);
+            const nb::object converted = called(convert, x);
             value = read(converted, 1);
             value.source = x;
         } else if (PyTuple_Check(p) && PyTuple_GET_SIZE(p) == 1) {
@@ -76,7 +88,7 @@ struct Reader {
     // a value as a level; `made` holds it where it was none
     nb::handle text_of(const Value& value, nb::object& made) const {
         if (value.what == Value::text) return value.text_value;
-        made = as_text(value.source);
+        made = called(as_text, value.source);
         return made;
     }
 };
