@@ -18,7 +18,7 @@ namespace tb {
 constexpr i64 CHUNK_ROWS = 8192;
 constexpr i64 BLOCK_COLUMNS = 256;
 constexpr i64 PACK_ROWS = 64;
-constexpr i64 NEAR_CELLS = 1 << 13;  // of a tile that is read twice, from a cache that is near
+constexpr i64 NEAR_CELLS = 1 << 14;  // of a tile that is read twice, from a cache that is near
 
 struct Totals {  // running sums of one column, as double-doubles, row-major (classes, d)
     double *s1_hi, *s1_lo, *s2_hi, *s2_lo;
