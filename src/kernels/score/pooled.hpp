@@ -110,7 +110,7 @@ public:
     }
 
 private:
-    struct alignas(APART) Local {  // of a block of rows
+    struct Local {  // of a block of rows
         Buffer<double> tables, lines;
         double *mass, *product, *sum;                              // (classes, rows)
         double *x, *use, *share, *square, *quadratic, *own, *more;  // (rows,)
