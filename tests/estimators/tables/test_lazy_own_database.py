@@ -86,7 +86,7 @@ sys.exit(os.waitstatus_to_exitcode(status))
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no os.fork")
 def test_a_child_of_a_fork_opens_its_own():
     done = subprocess.run([sys.executable, "-c", FORKED], timeout=60, capture_output=True)
     assert done.returncode == 0, done.stderr

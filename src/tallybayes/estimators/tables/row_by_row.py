@@ -309,7 +309,7 @@ class RowByRow(TallyClassifier):
             did not have.
         """
         scorer = self.__dict__.get(LIVE) or self._row_scorer()
-        row = x if type(x) is dict else as_row(x)
+        row = as_row(x)
         if scorer is None:
             return self.predict([row]).tolist()[0]
         try:
@@ -338,7 +338,7 @@ class RowByRow(TallyClassifier):
         dict
             The probability of each label.
         """
-        shares = self._shares_of_row(x if type(x) is dict else as_row(x))
+        shares = self._shares_of_row(as_row(x))
         if shares is None:
             return self._proba_by_label(x)
         return dict(zip(self._model.labels, shares, strict=True))
