@@ -178,7 +178,7 @@ private:
         const u64 beyond = static_cast<u64>(magnitude >> drop_) - base_;
         const u64 outside = 2 * size_ + 1;
         u64 at = 2 * beyond + negative;
-        at = (beyond >= size_) | ((magnitude & odd_) != 0) ? outside : at;
+        at = ((beyond >= size_) | ((magnitude & odd_) != 0)) ? outside : at;
         return static_cast<i32>(magnitude == 0 ? 2 * size_ : at);
     }
     bool place(i64 cell) {

@@ -56,20 +56,30 @@ void sums_rows(const T* x, i64 stride, i64 n, i64 d, const i32* slot, const doub
 }
 
 // ---- packing a tile ---------------------------------------------------------------------------
-typedef i64 index __attribute__((vector_size(8 * TB_WIDTH)));
+// The lower, or the upper, halves of a and b interleaved. GCC and clang share __builtin_shufflevector,
+// which asks for constant indices.
+#if TB_WIDTH == 2
+inline vec lower_lanes(vec a, vec b) { return __builtin_shufflevector(a, b, 0, 2); }
+inline vec upper_lanes(vec a, vec b) { return __builtin_shufflevector(a, b, 1, 3); }
+#elif TB_WIDTH == 4
+inline vec lower_lanes(vec a, vec b) { return __builtin_shufflevector(a, b, 0, 4, 1, 5); }
+inline vec upper_lanes(vec a, vec b) { return __builtin_shufflevector(a, b, 2, 6, 3, 7); }
+#else
+inline vec lower_lanes(vec a, vec b) {
+    return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+}
+inline vec upper_lanes(vec a, vec b) {
+    return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+}
+#endif
 
 // Transposes W registers of W lanes by log2(W) rounds of interleaving i with i + W/2.
 inline void transpose(vec* a) {
-    index low{}, high{};
-    for (i64 l = 0; l < W; ++l) {
-        low[l] = l / 2 + l % 2 * W;
-        high[l] = low[l] + W / 2;
-    }
     for (i64 round = 1; round < W; round *= 2) {
         vec b[W];
         for (i64 i = 0; i < W / 2; ++i) {
-            b[2 * i] = __builtin_shuffle(a[i], a[i + W / 2], low);
-            b[2 * i + 1] = __builtin_shuffle(a[i], a[i + W / 2], high);
+            b[2 * i] = lower_lanes(a[i], a[i + W / 2]);
+            b[2 * i + 1] = upper_lanes(a[i], a[i + W / 2]);
         }
         for (i64 i = 0; i < W; ++i) a[i] = b[i];
     }

@@ -55,7 +55,7 @@ void gaussian_left(const GaussianOthers& s, double x, i64 n, const i32* of, cons
         const vec freedom = gathered(s.freedom, k);
         const vec found = (has ? own : gathered(s.spread, k)) / (has ? divisor : freedom);
         const auto by_own_class = has | (some & (freedom > zero));
-        store(odd + i, lost | ~by_own_class | (found < smallest) ? unit : zero);
+        store(odd + i, (lost | ~by_own_class | (found < smallest)) ? unit : zero);
         const vec t = at - centre, v = greater_of(found, least);
         store(variance + i, v), store(square + i, t * t / v), store(rows + i, left);
     }

@@ -77,8 +77,8 @@ struct Reader {
             const nb::object converted = called(convert, x);
             value = read(converted, 1);
             value.source = x;
-        } else if (PyTuple_Check(p) && PyTuple_GET_SIZE(p) == 1) {
-            value = read(PyTuple_GET_ITEM(p, 0), 2);
+        } else if (PyTuple_Check(p) && PyTuple_Size(p) == 1) {
+            value = read(PyTuple_GetItem(p, 0), 2);
             value.is_date = true;
         } else {
             throw nb::type_error("a row holds numbers, strings, booleans, dates, missing values");
