@@ -77,22 +77,37 @@ inline const double* weights_of(const std::optional<InVector<double>>& w, i64 n)
     return w->data();
 }
 
-struct Sparse {  // a CSR or CSC matrix as numpy arrays
+// A CSR or CSC matrix as numpy arrays. Sums and scores are compiled for the types of data that
+// matrices mostly have, float64, float32 and int64, and what is rarely asked for is compiled for
+// float64 alone; data of other types is copied as float64.
+enum class Data { common, float64 };
+template <Data Types>
+struct Sparse {
     In indptr, indices, data;
     i64 major, minor;
+
+    Sparse(const In& indptr_, const In& indices_, const In& data_, i64 major_, i64 minor_)
+        : indptr(indptr_), indices(indices_), data(data_), major(major_), minor(minor_) {
+        for (auto* a : {&indptr, &indices, &data})
+            if (a->ndim() != 1 || (a->shape(0) > 1 && a->stride(0) != 1))
+                throw nb::value_error("indptr, indices and data must be contiguous vectors");
+        const Matrix values = matrix(data);
+        if (values.type == Type::f64) return;
+        if (Types == Data::common && (values.type == Type::f32 || values.type == Type::i64_)) return;
+        std::vector<double> copy(static_cast<std::size_t>(values.n));
+        with_type(values, [&](auto typed) { typed.read(0, typed.n, 0, copy.data(), 1); });
+        data = nb::cast<In>(nb::cast(as_array(std::move(copy))));
+    }
 };
 
 // Calls f(Compressed<T, I>) with the arrays typed.
-template <class F>
-auto with_sparse(const Sparse& x, F&& f) {
+template <Data Types, class F>
+auto with_sparse(const Sparse<Types>& x, F&& f) {
     const Type index = type_of(x.indices);
     if (type_of(x.indptr) != index || (index != Type::i32_ && index != Type::i64_))
         throw nb::type_error("indptr and indices must both be int32 or both int64");
     if (static_cast<i64>(x.indptr.shape(0)) != x.major + 1)
         throw nb::value_error("indptr has the wrong length");
-    for (auto* a : {&x.indptr, &x.indices, &x.data})
-        if (a->ndim() != 1 || (a->shape(0) > 1 && a->stride(0) != 1))
-            throw nb::value_error("indptr, indices and data must be contiguous vectors");
     auto run = [&](auto index_tag) {
         using I = decltype(index_tag);
         const I* indptr = static_cast<const I*>(x.indptr.data());
@@ -101,11 +116,17 @@ auto with_sparse(const Sparse& x, F&& f) {
                        x.indices.shape(0) >= x.data.shape(0);
         for (i64 i = 0; i < x.major; ++i) ordered &= indptr[i] <= indptr[i + 1];
         if (!ordered) throw nb::value_error("indptr is not a valid row pointer of this matrix");
-        return with_type(matrix(x.data), [&](auto data) {
-            using T = std::decay_t<decltype(*data.data)>;
-            return f(Compressed<T, I>{indptr, static_cast<const I*>(x.indices.data()), data.data,
-                                      x.major, x.minor});
-        });
+        const auto typed = [&](auto tag) {
+            using T = decltype(tag);
+            return f(Compressed<T, I>{indptr, static_cast<const I*>(x.indices.data()),
+                                      static_cast<const T*>(x.data.data()), x.major, x.minor});
+        };
+        if constexpr (Types == Data::common) {
+            const Type type = type_of(x.data);
+            if (type == Type::f32) return typed(float{});
+            if (type == Type::i64_) return typed(i64{});
+        }
+        return typed(double{});
     };
     return index == Type::i32_ ? run(i32{}) : run(i64{});
 }

@@ -97,6 +97,7 @@ NB_MODULE(_kernels, m) {
     bind_row_counter(m);
     bind_row_scorer(m);
     bind_scores(m);
+    bind_sparse_counts(m);
     bind_strings(m);
     bind_text(m);
     bind_weights(m);

@@ -15,7 +15,8 @@ void bind_pooled(nanobind::module_& m);         // densities beside atoms
 void bind_records(nanobind::module_& m);         // where CSV records end
 void bind_row_counter(nanobind::module_& m);    // one row into counts
 void bind_row_scorer(nanobind::module_& m);     // one row into scores
-void bind_scores(nanobind::module_& m);         // dense and sparse rows into scores
+void bind_scores(nanobind::module_& m);
+void bind_sparse_counts(nanobind::module_& m);  // sums, moments and levels of sparse matrices
 void bind_strings(nanobind::module_& m);        // strings to codes
 void bind_text(nanobind::module_& m);           // documents to counts of terms
 void bind_weights(nanobind::module_& m);        // weights and cell offsets

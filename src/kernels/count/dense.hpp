@@ -35,8 +35,11 @@ struct Grid {  // the tasks of a matrix
 struct ColumnList {  // columns that lie apart, as a matrix
     const double* const* columns;
     i64 n, d;
-    static constexpr i64 row = 1, column = 0;
-    const double* at(i64 i, i64 j) const { return columns[j] + i; }
+    double number(i64 i, i64 j) const { return columns[j][i]; }
+    void read(i64 i, i64 rows, i64 j, double* to, i64 step) const {
+        const double* from = columns[j] + i;
+        for (i64 r = 0; r < rows; ++r, to += step) *to = from[r];
+    }
 };
 
 // Calls rows(pointer, stride, first row, number of rows) for `tile` rows of a rectangle of x at
@@ -44,8 +47,7 @@ struct ColumnList {  // columns that lie apart, as a matrix
 template <class M, class Rows>
 void each_row_tile(const M& x, i64 r0, i64 n, i64 c0, i64 d, i64 tile, Buffer<double>& pack,
                    Rows&& call) {
-    using T = std::remove_const_t<std::remove_pointer_t<decltype(x.at(0, 0))>>;
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (holds_floats<M>) {
         if (x.column == 1 || d == 1) {
             for (i64 i = 0; i < n; i += tile)
                 call(x.at(r0 + i, c0), x.row, i, n - i < tile ? n - i : tile);
@@ -57,12 +59,8 @@ void each_row_tile(const M& x, i64 r0, i64 n, i64 c0, i64 d, i64 tile, Buffer<do
         const i64 rows = n - i < tile ? n - i : tile;
         for (i64 first = 0; first < rows; first += PACK_ROWS) {  // what is written stays near
             const i64 some = rows - first < PACK_ROWS ? rows - first : PACK_ROWS;
-            for (i64 j = 0; j < d; ++j) {
-                const T* from = x.at(r0 + i + first, c0 + j);
-                double* to = pack.get() + first * d + j;
-                for (i64 r = 0; r < some; ++r, from += x.row, to += d)
-                    *to = static_cast<double>(*from);
-            }
+            for (i64 j = 0; j < d; ++j)
+                x.read(r0 + i + first, some, c0 + j, pack.get() + first * d + j, d);
         }
         call(static_cast<const double*>(pack.get()), d, i, rows);
     }
@@ -77,7 +75,7 @@ inline bool all_finite(const double* a, i64 n) {
 template <class M>
 int row_fault(const M& x, i64 i, i64 c0, i64 d, Demand demand) {
     int fault = FINE;
-    for (i64 j = 0; j < d; ++j) fault |= fault_of(static_cast<double>(*x.at(i, c0 + j)), demand);
+    for (i64 j = 0; j < d; ++j) fault |= fault_of(x.number(i, c0 + j), demand);
     return fault;
 }
 
@@ -128,9 +126,8 @@ int count_moments(const Loops& loops, const M& x, const Grid& grid, const i32* c
                 double* shift = local.cells.get() + s * 6 * pad;
                 local.shifted[s] = 0;
                 for (i64 j = 0; j < d; ++j) {
-                    shift[j] = local.slots.shift(s, [&](i64 row) {
-                        return static_cast<double>(*x.at(r0 + row, c0 + j));
-                    });
+                    shift[j] =
+                        local.slots.shift(s, [&](i64 row) { return x.number(r0 + row, c0 + j); });
                     local.shifted[s] |= shift[j] != 0.0;
                 }
                 for (i64 j = pad; j < 6 * pad; ++j) shift[j] = 0.0;
@@ -207,8 +204,8 @@ int count_moments(const Loops& loops, const M& x, const Grid& grid, const i32* c
 }
 
 // Adds Σ w·x (or Σ w·[x > threshold]) of each class to sums (classes, d).
-template <class T>
-int count_sums(const Loops& loops, const TypedMatrix<T>& x, const Grid& grid, const i32* codes,
+template <class M>
+int count_sums(const Loops& loops, const M& x, const Grid& grid, const i32* codes,
                const double* weights, i64 classes, const double* threshold, Demand demand,
                double* sums, int threads) {
     struct alignas(APART) Local {

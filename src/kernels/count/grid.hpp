@@ -223,8 +223,8 @@ private:
 };
 
 // Counts one column; NaN is left out. Returns the fault of its values.
-template <class T>
-int count_grid(const TypedMatrix<T>& x, const i32* codes, const double* weights, i64 classes,
+template <class M>
+int count_grid(const M& x, const i32* codes, const double* weights, i64 classes,
                GridTable& table) {
     constexpr i64 AHEAD = 64;
     for (i64 i = 0; i < x.n; ++i)
@@ -232,11 +232,17 @@ int count_grid(const TypedMatrix<T>& x, const i32* codes, const double* weights,
             throw std::out_of_range("a class code is out of range");
     GridWindow window(table);
     i32 at[AHEAD];
+    double copied[AHEAD];
     int fault = FINE;
     for (i64 i = 0; i < x.n;) {
         if (window.fits()) {
             const i64 end = std::min(i + AHEAD, x.n), begin = i;
-            window.find(x.at(i, 0), x.row, end - i, at);
+            if constexpr (holds_floats<M>) {
+                window.find(x.at(i, 0), x.row, end - i, at);
+            } else {
+                x.read(i, end - i, 0, copied, 1);
+                window.find(copied, 1, end - i, at);
+            }
             double* const counts = table.counts.data();
             for (; i < end; ++i) {
                 const i64 cell = window.cell(at[i - begin]);
@@ -245,7 +251,7 @@ int count_grid(const TypedMatrix<T>& x, const i32* codes, const double* weights,
             }
             if (i == end) continue;
         }
-        const double value = static_cast<double>(*x.at(i, 0));
+        const double value = x.number(i, 0);
         const double w = weights ? weights[i] : 1.0;
         if (value == value && !is_finite(value))
             fault |= NOT_FINITE;

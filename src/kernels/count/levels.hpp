@@ -1,6 +1,7 @@
 // Counting and looking up integer codes: column j has the levels 0 … n_levels[j]−1.
 #pragma once
 #include <atomic>
+#include <functional>
 #include <vector>
 
 #include "count/dense.hpp"
@@ -95,27 +96,53 @@ inline i64 code_at(const CodeColumns& x, i64 i, i64 j, int& fault) {
     return code < 0 ? 0 : code;
 }
 
-// Adds the level counts of every class: counts (classes, cells), column j at start[j]. A code at or
-// beyond its column's end is OUT_OF_RANGE, so one may guess the number of levels and count at once.
-template <class M>
-int count_levels(const M& x, const i32* codes, const double* weights, i64 classes,
-                 const i64* start, double* counts, int threads) {
+// Adds the levels of rows r0 … r1−1 to a table (classes, cells), and returns their fault.
+template <class M, class Cell, class Weight>
+int add_levels(const M& x, const i32* codes, i64 classes, const i64* start, Cell* table, i64 r0,
+               i64 r1, Weight&& weight) {
     const i64 d = x.d, cells = start[d];
+    const M rows = x;  // a copy stays in registers
+    int fault = FINE;
+    for (i64 i = r0; i < r1; ++i) {
+        if (codes[i] < 0 || codes[i] >= classes)
+            throw std::out_of_range("a class code is out of range");
+        Cell* row = table + codes[i] * cells;
+        const auto w = weight(i);
+        for (i64 j = 0; j < d; ++j) {
+            const i64 code = code_at(rows, i, j, fault);
+            if (code >= start[j + 1] - start[j])
+                fault |= OUT_OF_RANGE;
+            else
+                row[start[j] + code] += w;
+        }
+    }
+    return fault;
+}
+
+// How rows r0 … r1−1 enter a table, of weight 1 or of their own: compiled for every type of codes.
+struct LevelRows {
+    std::function<int(std::uint32_t* table, i64 r0, i64 r1)> whole;
+    std::function<int(double* table, i64 r0, i64 r1)> weighted;
+};
+
+// Adds the level counts of every class of n rows and d columns: counts (classes, cells).
+inline int count_level_rows(i64 n, i64 d, const LevelRows& rows_of, bool weighted, i64 classes,
+                            i64 cells, double* counts, int threads) {
     // whole numbers are exact in any order: each thread keeps one table; weights are summed by
     // chunks that the shape decides and merged in order
-    i64 rows = weights ? classes * cells / (d ? d : 1) : CHUNK_ROWS;
+    i64 rows = weighted ? classes * cells / (d ? d : 1) : CHUNK_ROWS;
     if (rows < CHUNK_ROWS) rows = CHUNK_ROWS;
-    if (!weights && rows > (i64(1) << 30)) rows = i64(1) << 30;
-    const i64 chunks = (x.n + rows - 1) / rows;
+    if (!weighted && rows > (i64(1) << 30)) rows = i64(1) << 30;
+    const i64 chunks = (n + rows - 1) / rows;
     struct alignas(APART) Local {
         Buffer<std::uint32_t> whole;
         Buffer<double> weighted;
         i64 rows = 0;
         int fault = FINE;
     };
-    threads = threads_for(x.n * d, chunks, threads);
+    threads = threads_for(n * d, chunks, threads);
     // a table per thread must not cost more than the counting itself
-    while (threads > 1 && classes * cells > x.n * d * 4) --threads;
+    while (threads > 1 && classes * cells > n * d * 4) --threads;
     std::vector<Local> locals(threads);
     const i64 size = classes * cells;
     auto clear = [&](Local& local) {
@@ -127,7 +154,7 @@ int count_levels(const M& x, const i32* codes, const double* weights, i64 classe
         local.rows = 0;
     };
     for (auto& local : locals) {
-        if (weights) {
+        if (weighted) {
             local.weighted.resize(size);
         } else {
             local.whole.resize(size);
@@ -135,52 +162,46 @@ int count_levels(const M& x, const i32* codes, const double* weights, i64 classe
         }
     }
     int fault = FINE;
-    auto count_chunk = [&](Local& local, auto* table, i64 r0, i64 r1, auto weight) {
-        // copies stay in registers, which saves a twentieth to a tenth of the time
-        const i32* const CODES = codes;
-        const i64* const START = start;
-        const i64 D = d, CELLS = cells, CLASSES = classes;
-        const M X = x;
-        int bad = FINE;
-        for (i64 i = r0; i < r1; ++i) {
-            if (CODES[i] < 0 || CODES[i] >= CLASSES)
-                throw std::out_of_range("a class code is out of range");
-            auto* row = table + CODES[i] * CELLS;
-            const auto w = weight(i);
-            for (i64 j = 0; j < D; ++j) {
-                const i64 code = code_at(X, i, j, bad);
-                if (code >= START[j + 1] - START[j])
-                    bad |= OUT_OF_RANGE;
-                else
-                    row[START[j] + code] += w;
-            }
-        }
-        local.fault |= bad;
-    };
     run_in_order(
         chunks, threads,
         [&](i64 chunk, int thread) {
             Local& local = locals[thread];
-            const i64 r0 = chunk * rows, r1 = r0 + rows < x.n ? r0 + rows : x.n;
-            if (weights) {
+            const i64 r0 = chunk * rows, r1 = r0 + rows < n ? r0 + rows : n;
+            if (weighted) {
                 for (i64 i = 0; i < size; ++i) local.weighted[i] = 0.0;
-                count_chunk(local, local.weighted.get(), r0, r1, [&](i64 i) { return weights[i]; });
+                local.fault |= rows_of.weighted(local.weighted.get(), r0, r1);
             } else {
-                count_chunk(local, local.whole.get(), r0, r1, [](i64) { return 1u; });
+                local.fault |= rows_of.whole(local.whole.get(), r0, r1);
                 local.rows += r1 - r0;
             }
         },
         [&](i64, int thread) {
             Local& local = locals[thread];
             fault |= local.fault;
-            if (weights && !fault)
+            if (weighted && !fault)
                 for (i64 i = 0; i < size; ++i) counts[i] += local.weighted[i];
-            else if (!weights && local.rows > (i64(1) << 31))
+            else if (!weighted && local.rows > (i64(1) << 31))
                 flush(local);
         });
-    if (!weights && !fault)
+    if (!weighted && !fault)
         for (auto& local : locals) flush(local);
     return fault;
+}
+
+// The level counts of codes, column j at start[j]. A code at or beyond its column's end is
+// OUT_OF_RANGE, so one may guess the number of levels and count at once.
+template <class M>
+int count_levels(const M& x, const i32* codes, const double* weights, i64 classes,
+                 const i64* start, double* counts, int threads) {
+    const LevelRows rows{
+        [&](std::uint32_t* table, i64 r0, i64 r1) {
+            return add_levels(x, codes, classes, start, table, r0, r1, [](i64) { return 1u; });
+        },
+        [&](double* table, i64 r0, i64 r1) {
+            return add_levels(x, codes, classes, start, table, r0, r1,
+                              [weights](i64 i) { return weights[i]; });
+        }};
+    return count_level_rows(x.n, x.d, rows, weights != nullptr, classes, start[x.d], counts, threads);
 }
 
 // entry[i·d + j] = start[j] + code, or the last entry of the column (its unseen level) for a code

@@ -99,16 +99,24 @@ inline i64 keep(i64 count, const double* threshold, Entries& to, i64 at, int& fa
     return at;
 }
 
-template <class T>
-ReadRows reader(const TypedMatrix<T>& x, const double* threshold) {
+template <class M>
+ReadRows reader(const M& x, const double* threshold) {
     return [x, threshold](i64 r0, i64 r1, Entries& to) {
         to.begin(r1 - r0, (r1 - r0) * x.d + 1);
         int fault = FINE;
-        for (i64 i = r0; i < r1; ++i) {
-            const T* row = x.at(i, 0);
+        const auto keep_row = [&](i64 i, auto&& value) {
             to.start[i - r0 + 1] = keep(
-                x.d, threshold, to, to.start[i - r0], fault, [](i64 p) { return p; },
-                [&](i64 p) { return static_cast<double>(row[p * x.column]); });
+                x.d, threshold, to, to.start[i - r0], fault, [](i64 p) { return p; }, value);
+        };
+        std::vector<double> copied(holds_floats<M> ? 0 : static_cast<std::size_t>(x.d));
+        for (i64 i = r0; i < r1; ++i) {
+            if constexpr (holds_floats<M>) {
+                const auto* row = x.at(i, 0);
+                keep_row(i, [&](i64 p) { return static_cast<double>(row[p * x.column]); });
+            } else {
+                x.read_row(i, x.d, copied.data());
+                keep_row(i, [row = copied.data()](i64 p) { return row[p]; });
+            }
         }
         return fault;
     };

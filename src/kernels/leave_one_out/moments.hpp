@@ -199,8 +199,8 @@ private:
 // Scores (n, classes) with that of each row's own class replaced, and of every class where ε moves
 // or the class is blank. redo[i]: the row is for the caller, who knows what stands for a variance of
 // 0, or for no rows at all.
-template <class T>
-void moments_without(const Loops& loops, const TypedMatrix<T>& x, const MomentTables& m,
+template <class M>
+void moments_without(const Loops& loops, const M& x, const MomentTables& m,
                      const Taken& taken, double* scores, unsigned char* redo, int threads) {
     need_classes(taken);
     const PaddedMoments tables(m);

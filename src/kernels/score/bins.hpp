@@ -24,8 +24,8 @@ struct Edges {
 
 // entry[i] = 1 + the number of edges ≤ x[i], one column; a missing value (NaN) has entry 0. Returns
 // the fault of its values: infinity is one. Edges ascend.
-template <class T>
-int bin_entries(const TypedMatrix<T>& x, const Edges& edges, i32* entry, int threads) {
+template <class M>
+int bin_entries(const M& x, const Edges& edges, i32* entry, int threads) {
     constexpr i64 ROWS = 1 << 14, TOGETHER = 64;
     const double* edge = edges.edge.get();
     const i64 tasks = (x.n + ROWS - 1) / ROWS;
@@ -37,7 +37,8 @@ int bin_entries(const TypedMatrix<T>& x, const Edges& edges, i32* entry, int thr
         bool infinite = false;
         for (i64 i = task * ROWS; i < end; i += TOGETHER) {
             const i64 rows = end - i < TOGETHER ? end - i : TOGETHER;
-            for (i64 r = 0; r < rows; ++r) value[r] = static_cast<double>(*x.at(i + r, 0)), below[r] = 0;
+            x.read(i, rows, 0, value, 1);
+            for (i64 r = 0; r < rows; ++r) below[r] = 0;
             // arithmetic in place of a branch, which nobody could guess; the steps of many rows
             // overlap, as they do not wait for each other
             for (i64 step = edges.size / 2; step; step /= 2)

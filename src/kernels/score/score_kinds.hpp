@@ -2,7 +2,9 @@
 #pragma once
 #include <atomic>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <tuple>
 #include <vector>
 
 #include "core/parallel.hpp"
@@ -41,37 +43,34 @@ struct DenseModel {  // parameters row-major (classes, d)
     Demand demand;
 };
 
-template <class T>
-int pack_tile(const Loops& loops, const TypedMatrix<T>& x, i64 r0, i64 rows, i64 c0, i64 d,
-              const DenseModel& m, double* tile) {
+template <class M>
+int pack_tile(const Loops& loops, const M& x, i64 r0, i64 rows, i64 c0, i64 d,
+              const DenseModel& model, double* tile) {
     int seen = 0;  // bit 0: not finite, bit 1: negative
     bool packed = false;
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (holds_floats<M>) {
         packed = rows == TILE && x.column == 1;
-        if constexpr (std::is_same_v<T, float>) {
+        if constexpr (std::is_same_v<M, TypedMatrix<float>>) {
             if (packed) seen = loops.pack_f32(x.at(r0, c0), x.row, d, tile);
         } else {
             if (packed) seen = loops.pack_f64(x.at(r0, c0), x.row, d, tile);
         }
     }
     for (i64 j = 0; j < d && !packed; ++j) {
-        const T* from = x.at(r0, c0 + j);
         double* to = tile + j * TILE;
-        for (i64 r = 0; r < rows; ++r) {
-            const T value = from[r * x.row];
-            seen |= (value * T(0) == T(0) ? 0 : 1) | (value < T(0) ? 2 : 0);
-            to[r] = static_cast<double>(value);
-        }
+        x.read(r0, rows, c0 + j, to, 1);
+        for (i64 r = 0; r < rows; ++r)
+            seen |= (to[r] * 0.0 == 0.0 ? 0 : 1) | (to[r] < 0.0 ? 2 : 0);
         for (i64 r = rows; r < TILE; ++r) to[r] = 0.0;
     }
-    if (m.threshold)
-        for (i64 i = 0; i < d * TILE; ++i) tile[i] = tile[i] > *m.threshold ? 1.0 : 0.0;
+    if (model.threshold)
+        for (i64 i = 0; i < d * TILE; ++i) tile[i] = tile[i] > *model.threshold ? 1.0 : 0.0;
     return (seen & 1 ? NOT_FINITE : FINE) |
-           (seen & 2 && m.demand == Demand::non_negative ? NEGATIVE : FINE);
+           (seen & 2 && model.demand == Demand::non_negative ? NEGATIVE : FINE);
 }
 
-template <class T>
-Outcome score_dense(const Loops& loops, const TypedMatrix<T>& x, const DenseModel& m,
+template <class M>
+Outcome score_dense(const Loops& loops, const M& x, const DenseModel& m,
                     const Scores& out, int threads) {
     const i64 K = m.classes, tasks = (x.n + SCORE_ROWS - 1) / SCORE_ROWS;
     threads = threads_for(x.n * x.d * K, tasks, threads);
@@ -194,17 +193,25 @@ struct LaneTable {
 
 constexpr i64 LANE_ROWS = 64;  // rows scored before their lanes are read
 
-// Runs rows(block, r, count, lanes) over row chunks and class blocks and gathers the lanes.
-// begin(r0, r1, local) sees each chunk first and returns its fault.
-template <class Local, class Begin, class Rows>
-Outcome score_lanes(const LaneTable& m, i64 n, i64 work, const Scores& out, int threads,
-                    Begin&& begin, Rows&& rows) {
+// What a thread has read of a chunk: the entries of codes, or sparse rows whose data was copied.
+struct LaneRows {
+    Buffer<i32> entry;
+    Buffer<double> data;
+    std::tuple<Buffer<i32>, Buffer<i64>> indptr;  // one of them: of the type of the matrix's own
+};
+using BeginLanes = std::function<int(i64 r0, i64 r1, LaneRows&, Outcome&)>;
+using RowsOfLanes = std::function<void(i64 block, i64 r0, i64 r, i64 count, LaneRows&, double* lanes)>;
+
+// Runs rows(block, r0, r, count, …) over row chunks from r0 on and class blocks, and gathers the
+// lanes. begin(r0, r1, …) sees each chunk first and returns its fault.
+inline Outcome score_lanes(const LaneTable& m, i64 n, i64 work, const Scores& out, int threads,
+                           const BeginLanes& begin, const RowsOfLanes& rows) {
     // a block of a wide table is used for many rows before the next one is fetched
     const i64 chunk = m.blocks == 1 ? 1024 : 1 << 15;
     const i64 tasks = (n + chunk - 1) / chunk;
     threads = threads_for(work, tasks, threads);
     struct alignas(APART) Thread {
-        Local local;
+        LaneRows local;
         Buffer<double> lanes, best;
         Buffer<i64> arg;
         Outcome outcome;
@@ -261,16 +268,13 @@ Outcome score_lanes(const LaneTable& m, i64 n, i64 work, const Scores& out, int 
 template <class T>
 Outcome score_codes(const Loops& loops, const TypedMatrix<T>& x, const LaneTable& m,
                     const i64* start, const Scores& out, int threads) {
-    struct Entries {
-        Buffer<i32> entry;
-    };
-    return score_lanes<Entries>(
+    return score_lanes(
         m, x.n, x.n * x.d * m.classes, out, threads,
-        [&](i64 r0, i64 r1, Entries& local, Outcome& outcome) {
+        [&](i64 r0, i64 r1, LaneRows& local, Outcome& outcome) {
             local.entry.resize((r1 - r0) * x.d);
             return table_entries(x, r0, r1, start, local.entry.get(), outcome.unseen);
         },
-        [&](i64 b, i64 r0, i64 r, i64 count, Entries& local, double* lanes) {
+        [&](i64 b, i64 r0, i64 r, i64 count, LaneRows& local, double* lanes) {
             loops.gather(m.vectors(), count, x.d, local.entry.get() + (r - r0) * x.d, m.block(b),
                          m.offset.get() + b * m.width, lanes);
         });
@@ -288,15 +292,11 @@ template <class T, class I>
 Outcome score_csr(const Loops& loops, const Compressed<T, I>& x, const LaneTable& m,
                   SparseKind kind, double threshold, Demand demand, const Scores& out,
                   int threads) {
-    struct Copy {
-        Buffer<double> data;
-        Buffer<I> indptr;
-    };
     const i64 n = x.major;
     const i64 nnz = n ? static_cast<i64>(x.indptr[n]) - static_cast<i64>(x.indptr[0]) : 0;
-    return score_lanes<Copy>(
+    return score_lanes(
         m, n, nnz * m.classes, out, threads,
-        [&](i64 r0, i64 r1, Copy& local, Outcome&) {
+        [&](i64 r0, i64 r1, LaneRows& local, Outcome&) {
             const i64 p0 = x.indptr[r0], p1 = x.indptr[r1];
             int beyond = 0, not_finite = 0, negative = 0;
             for (i64 p = p0; p < p1; ++p)
@@ -306,15 +306,16 @@ Outcome score_csr(const Loops& loops, const Compressed<T, I>& x, const LaneTable
                 negative |= x.data[p] < T(0);
             }
             if constexpr (!std::is_floating_point_v<T>) {  // read as float64
-                local.data.resize(p1 - p0), local.indptr.resize(r1 - r0 + 1);
+                auto& indptr = std::get<Buffer<I>>(local.indptr);
+                local.data.resize(p1 - p0), indptr.resize(r1 - r0 + 1);
                 for (i64 p = p0; p < p1; ++p) local.data[p - p0] = static_cast<double>(x.data[p]);
                 for (i64 r = r0; r <= r1; ++r)
-                    local.indptr[r - r0] = static_cast<I>(x.indptr[r] - x.indptr[r0]);
+                    indptr[r - r0] = static_cast<I>(x.indptr[r] - x.indptr[r0]);
             }
             return (beyond ? OUT_OF_RANGE : FINE) | (not_finite ? NOT_FINITE : FINE) |
                    (negative && demand == Demand::non_negative ? NEGATIVE : FINE);
         },
-        [&](i64 b, i64 r0, i64 r, i64 count, Copy& local, double* lanes) {
+        [&](i64 b, i64 r0, i64 r, i64 count, LaneRows& local, double* lanes) {
             const auto& loop = sparse_loops<T, I>(loops, kind);
             const double* offset = m.offset.get() + b * m.width;
             if constexpr (std::is_same_v<T, double>)
@@ -324,7 +325,7 @@ Outcome score_csr(const Loops& loops, const Compressed<T, I>& x, const LaneTable
                 loop.f32(m.vectors(), count, x.indptr + r, x.indices, x.data, threshold, m.block(b),
                          offset, lanes);
             else
-                loop.f64(m.vectors(), count, local.indptr.get() + (r - r0),
+                loop.f64(m.vectors(), count, std::get<Buffer<I>>(local.indptr).get() + (r - r0),
                          x.indices + x.indptr[r0], local.data.get(), threshold, m.block(b), offset,
                          lanes);
         });

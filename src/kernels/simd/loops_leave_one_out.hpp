@@ -146,12 +146,12 @@ struct Product {
 };
 
 // Σ x·log(table − w·x + α) over the entries of each row, and with Norm Σ log((table − w·x + α) /
-// (table + α)). Nothing is taken from the lane of a row's own class. With Zeros, odd[i] says that
+// (table + α)). Nothing is taken from the lane of a row's own class. With `zeros`, odd[i] says that
 // a number in a lane below `used` was too small for a product: the row's sums are void.
-template <int NV, bool Norm, bool Zeros>
-inline void complement_lanes(const EntryRows& rows, const i32* own, int used, const double* table,
-                             const double* alpha, i64 step, double* raw, double* ratio,
-                             unsigned char* odd) {
+template <int NV, bool Norm>
+inline void complement_lanes(bool zeros, const EntryRows& rows, const i32* own, int used,
+                             const double* table, const double* alpha, i64 step, double* raw,
+                             double* ratio, unsigned char* odd) {
     constexpr int R = 8 * NV / W;
     constexpr i64 AHEAD = 8;
     constexpr double least = 1.0 / PRODUCT_RANGE;
@@ -184,7 +184,7 @@ inline void complement_lanes(const EntryRows& rows, const i32* own, int used, co
                 // all but rounding is taken; beside it `whole` is t
                 const vec rounding = (vec)((bits)splat(RESIDUE * t) & others[v]);
                 const vec q = (rest <= rounding ? splat(0.0) : rest) + a;
-                if (Zeros) low[v] = q < low[v] ? q : low[v];
+                low[v] = q < low[v] ? q : low[v];
                 if (power == 1)
                     sum[v].factors *= q;
                 else if (power == 2)
@@ -213,7 +213,7 @@ inline void complement_lanes(const EntryRows& rows, const i32* own, int used, co
                 store(ratio + (i * NV * 8 + W * v),
                       less[v].total(settled + 1) - before[v].total(settled + 1));
             }
-            for (i64 l = 0; Zeros && l < W; ++l) any |= W * v + l < used && low[v][l] < least;
+            for (i64 l = 0; zeros && l < W; ++l) any |= W * v + l < used && low[v][l] < least;
         }
         odd[i] = any;
     }
@@ -223,10 +223,8 @@ template <int NV>
 void complement_of(bool norm, bool zeros, const EntryRows& rows, const i32* own, int used,
                    const double* table, const double* alpha, i64 step, double* raw, double* ratio,
                    unsigned char* odd) {
-    auto* run = norm ? (zeros ? complement_lanes<NV, true, true> : complement_lanes<NV, true, false>)
-                     : (zeros ? complement_lanes<NV, false, true>
-                              : complement_lanes<NV, false, false>);
-    run(rows, own, used, table, alpha, step, raw, ratio, odd);
+    auto* run = norm ? complement_lanes<NV, true> : complement_lanes<NV, false>;
+    run(zeros, rows, own, used, table, alpha, step, raw, ratio, odd);
 }
 
 void complement(int nv, bool norm, bool zeros, const EntryRows& rows, const i32* own, int used,

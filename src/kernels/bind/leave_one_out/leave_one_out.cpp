@@ -24,7 +24,7 @@ public:
         rows.n = m.n, rows.d = m.d, rows.work = m.n * m.d;
         rows.need_narrow();
         rows.held_[0] = x;
-        rows.read = with_type(m, [&](auto typed) { return reader(typed, rows.limit_.get()); });
+        rows.read = with_numbers(m, [&](auto typed) { return reader(typed, rows.limit_.get()); });
         return rows;
     }
     static RowEntries csr(In indptr, In indices, In data, i64 n, i64 d,
@@ -32,9 +32,10 @@ public:
         RowEntries rows(threshold);
         rows.n = n, rows.d = d, rows.work = static_cast<i64>(data.shape(0));
         rows.need_narrow();
-        rows.held_[0] = indptr, rows.held_[1] = indices, rows.held_[2] = data;
-        rows.read = with_sparse(Sparse{indptr, indices, data, n, d},
-                                [&](auto typed) { return reader(typed, rows.limit_.get()); });
+        const Sparse<Data::common> x(indptr, indices, data, n, d);
+        rows.held_[0] = x.indptr, rows.held_[1] = x.indices, rows.held_[2] = x.data;
+        rows.read =
+            with_sparse(x, [&](auto typed) { return reader(typed, rows.limit_.get()); });
         return rows;
     }
     i64 n = 0, d = 0, work = 0;
@@ -219,7 +220,7 @@ void moments_without_(const In& x, const InVector<i64>& own, const InVector<doub
     const MomentTables tables{K,       m.d,      of_classes.read(K, m.d), of_all.read(1, m.d),
                               origin.data(), residue, rounding,           smoothing, each};
     nb::gil_scoped_release release;
-    with_type(m, [&](auto typed) {
+    with_numbers(m, [&](auto typed) {
         moments_without(chosen_loops(), typed, tables, taken, scores.data(), redo.data(), threads);
     });
 }

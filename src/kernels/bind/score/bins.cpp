@@ -17,7 +17,7 @@ int bin_entries_(const In& x, const InVector<double>& edges, OutVector<i32> entr
     need(entries, 0, m.n, "entries");
     nb::gil_scoped_release release;
     const Edges tree(edges.data(), static_cast<i64>(edges.shape(0)));
-    return with_type(m, [&](auto typed) {
+    return with_numbers(m, [&](auto typed) {
         return bin_entries(typed, tree, entries.data(), threads);
     });
 }

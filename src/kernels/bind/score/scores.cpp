@@ -83,7 +83,7 @@ struct DenseScorer {
         DenseModel with = model;
         with.threshold = threshold ? &*threshold : nullptr;
         nb::gil_scoped_release release;
-        return reply(with_type(
+        return reply(with_numbers(
             m, [&](auto typed) { return score_dense(chosen_loops(), typed, with, out, threads); }));
     }
 };
@@ -152,7 +152,8 @@ struct LaneScorer {
         const SparseKind kind = table.parts == 2 ? SPARSE_QUADRATIC
                                 : threshold      ? SPARSE_BINARY
                                                  : SPARSE_LINEAR;
-        return with_sparse(Sparse{indptr, indices, data, rows, columns}, [&](auto typed) {
+        const Sparse<Data::common> x(indptr, indices, data, rows, columns);
+        return with_sparse(x, [&](auto typed) {
             nb::gil_scoped_release release;
             return reply(score_csr(chosen_loops(), typed, table, kind, threshold.value_or(0.0),
                                    non_negative ? Demand::non_negative : Demand::finite, out,
