@@ -4,9 +4,9 @@
 namespace tb {
 
 typedef int i32;
-typedef long i64;
-typedef unsigned long u64;
-static_assert(sizeof(i32) == 4 && sizeof(i64) == 8, "LP64 is assumed");
+typedef __INT64_TYPE__ i64;  // both compilers know it; no header is needed
+typedef __UINT64_TYPE__ u64;
+static_assert(sizeof(i32) == 4 && sizeof(i64) == 8);
 
 constexpr i64 TILE = 32;  // rows of a scoring tile
 constexpr i64 RUN = 256;  // rows of a class, at most, whose moments are summed at a time
