@@ -1,7 +1,8 @@
 # make demo   an environment, the package, and the command line on two tables
 # make test   the test tools, and every check
+# make wheel  the source distribution and wheels, checked, and tried on each Python of this machine
 #
-# Both work in .venv; `make clean` removes what they made. A change in the source or in
+# These work in .venv; `make clean` removes what they made. A change in the source or in
 # pyproject.toml is installed before the next command runs; without one nothing is installed again.
 
 PYTHON ?= python3
@@ -9,23 +10,30 @@ WORKERS ?= 2
 
 .DELETE_ON_ERROR:
 .PHONY: help demo examples test ready lint types layers sanitize unit laws bench clean
+.PHONY: compilers wheel workflows test-lowest test-newest
 unexport PYTHONPATH PYTHONHOME
 
 venv := .venv
 python := $(venv)/bin/python
 sanitized := build/sanitized
+clang := build/clang
 
 # A stamp carries a checksum of what was installed: a file that is changed, added or removed counts,
 # a date does not.
-state := $(shell find src CMakeLists.txt pyproject.toml README.md LICENSE -type f \
+state := $(shell find src cmake CMakeLists.txt pyproject.toml README.md LICENSE LICENSES -type f \
 	! -path '*/__pycache__/*' | LC_ALL=C sort | xargs cksum | cksum | cut -d ' ' -f 1)
 
 # what the demonstration and the examples need, and what the checks need besides
 package := $(venv)/installed-$(state)
 checks := $(venv)/tools-$(state)
+wheels := build/wheels/$(state)
+
+# nothing is compiled to bytecode before it is imported: most modules of a library never are
+pip := -m pip --disable-pip-version-check
+install := $(pip) install --quiet --no-compile
 
 help:
-	@sed -n '1,5s/^# \{0,1\}//p' Makefile
+	@sed -n '1,6s/^# \{0,1\}//p' Makefile
 
 demo: $(package)
 	$(python) examples/demo.py
@@ -51,12 +59,29 @@ lint: $(checks)
 
 types: $(checks)
 	$(python) -m mypy
+	$(python) tools/check_types.py
 
 layers: $(checks)
 	$(venv)/bin/lint-imports
 
 sanitize: $(checks) $(sanitized)/made-$(state)
 	tools/sanitize.sh $(python) $(sanitized) -n $(WORKERS)
+
+# the kernels by clang, too: the same bits in every kernel test
+compilers: $(checks) $(clang)/made-$(state)
+	$(python) -P tools/same_bits.py $(clang) -n $(WORKERS)
+
+wheel: $(venv)/made
+	$(python) $(install) --group wheel
+	$(python) tools/wheel.py $(PYTHONS)
+
+# offline: the schema of workflows, what they may do, and which wheels would be built
+workflows: $(venv)/made
+	$(python) $(install) --group workflows
+	$(venv)/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(venv)/bin/zizmor --offline .github/workflows
+	for platform in linux macos; do \
+		$(venv)/bin/cibuildwheel --print-build-identifiers --platform $$platform || exit 1; done
 
 # -P: the tests import the installed package and nothing that happens to lie here
 unit: $(checks)
@@ -72,35 +97,66 @@ bench: $(checks)
 	$(python) -m benchmarks speed
 
 clean:
-	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-lowest .venv-newest build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 # ---- one environment, with the package as users get it ------------------------------------------
 $(venv)/made:
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; say which with: \
 	make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv --clear $(venv)
-	$(python) -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(venv)/bin/python $(install) --upgrade 'pip>=25.1'
 	@touch $@
 
-# a build directory of its own: an editable install of this checkout keeps its own
+# A wheel that was built of the same source is installed again without a compiler. Its build directory
+# is one of its own: an editable install of this checkout keeps another.
 $(package): $(venv)/made
-	@echo 'Installing tallybayes into $(venv); compiling takes a minute or two'
 	@rm -f $(venv)/installed-* $(venv)/tools-*
-	$(python) -m pip install --quiet --config-settings=build-dir=build/release '.[cli,duckdb,plots]'
+	@ls $(wheels)/*.whl > /dev/null 2>&1 || { \
+		echo 'Compiling tallybayes takes a minute or two'; \
+		$(python) $(pip) wheel --quiet --no-deps --wheel-dir $(wheels) \
+			--config-settings=build-dir=build/release .; }
+	$(python) $(install) --force-reinstall --no-deps $(wheels)/*.whl
+	$(python) $(install) "$$(ls $(wheels)/*.whl)[cli,duckdb,plots]"
 	@touch $@
 
 $(checks): $(package)
-	$(python) -m pip install --quiet --group test
+	$(python) $(install) --group test
 	@touch $@
 
 # ---- the package once more, with sanitized kernels; for the same environment --------------------
 # not stripped and with assertions, so that a report names lines
 $(sanitized)/made-$(state): $(venv)/made
 	@rm -rf $(sanitized)
-	CMAKE_BUILD_PARALLEL_LEVEL=$(WORKERS) $(python) -m pip install --quiet --no-deps \
-		--target $(sanitized) . \
+	CMAKE_BUILD_PARALLEL_LEVEL=$(WORKERS) $(python) $(install) --no-deps --target $(sanitized) . \
 		--config-settings=build-dir=build/sanitize \
 		--config-settings=cmake.define.TALLYBAYES_SANITIZE=ON \
 		--config-settings=cmake.build-type=Debug \
 		--config-settings=install.strip=false
 	@touch $@
+
+# ---- the package with kernels by clang; for the same environment --------------------------------
+$(clang)/made-$(state): $(venv)/made
+	@rm -rf $(clang)
+	@command -v clang++ > /dev/null || { echo 'clang++ is needed: apt install clang'; exit 1; }
+	CXX=clang++ CXXFLAGS=-Werror $(python) $(install) --no-deps --target $(clang) . \
+		--config-settings=build-dir=build/clang-objects
+	@touch $@
+
+# ---- the tests elsewhere: the oldest versions that pyproject.toml allows, and the newest Python ----
+lowest := .venv-lowest
+newest := .venv-newest
+
+test-lowest:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'
+	$(PYTHON) -m venv --clear $(lowest)
+	$(lowest)/bin/python $(install) --upgrade 'pip>=25.1'
+	$(lowest)/bin/python $(install) --constraint tools/lowest.txt '.[cli,duckdb,plots,report,remote,postgres,spark]'
+	$(lowest)/bin/python $(install) --constraint tools/lowest.txt --group test
+	$(lowest)/bin/python -P -m pytest -n $(WORKERS) --dist worksteal
+
+# from the wheel that `make wheel` left in dist/
+test-newest:
+	$$($(PYTHON) tools/pythons.py newest | cut -d ' ' -f 2) -m venv --clear $(newest)
+	$(newest)/bin/python $(install) --upgrade 'pip>=25.1'
+	$(newest)/bin/python $(install) "$$(ls dist/*abi3*.whl)" --group test
+	$(newest)/bin/python -P -m pytest -n $(WORKERS) --dist worksteal

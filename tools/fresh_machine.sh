@@ -9,10 +9,10 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 folder=${1:-$(mktemp -d)}
 [[ $# -gt 0 ]] || trap 'rm -rf "$folder"' EXIT
 mkdir -p "$folder/home"
-git clone --quiet "$here" "$folder/tally bayes"
+git clone --quiet "$here" "$folder/tally bäyes"
 
 as_new() {
-  (cd "$folder/tally bayes" && env -i HOME="$folder/home" PATH=/usr/local/bin:/usr/bin:/bin \
+  (cd "$folder/tally bäyes" && env -i HOME="$folder/home" PATH=/usr/local/bin:/usr/bin:/bin \
     LANG=C.UTF-8 PIP_CACHE_DIR="$folder/no cache" "$@")
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the programs that tests start and pip does not bring, where they are missing. Debian and
+# Installs the programs that tests start and pip does not bring, and clang, where they are missing. Debian and
 # Ubuntu; elsewhere it says what is missing. Tests of servers fail without theirs; tests of pages are
 # skipped without a browser, with the reason.
 set -euo pipefail
@@ -7,6 +7,7 @@ set -euo pipefail
 missing=()
 compgen -G '/usr/lib/postgresql/*/bin/initdb' > /dev/null || missing+=(postgresql)
 command -v java > /dev/null || missing+=(openjdk-17-jre-headless)
+command -v clang++ > /dev/null || missing+=(clang)
 browser=()
 command -v chromium > /dev/null || command -v chromium-browser > /dev/null || browser+=(chromium)
 
