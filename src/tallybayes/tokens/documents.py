@@ -10,9 +10,17 @@ from typing import Any
 from tallybayes import _kernels
 from tallybayes.errors import InvalidDocument
 
-__all__ = ["all_at_once", "document_batches", "refuse"]
+__all__ = ["all_at_once", "as_objects", "document_batches", "refuse"]
 
 BATCH_DOCUMENTS = 4096  # documents that an iterator is asked for at a time
+
+
+def as_objects(values: Any) -> Any:
+    """The values of an array or a column as a list of Python's; other iterables as they are."""
+    for name in ("to_pylist", "to_list", "tolist"):
+        if hasattr(values, name):
+            return list(getattr(values, name)())
+    return values
 
 
 def _column(documents: Any) -> Any:
@@ -63,8 +71,7 @@ def document_batches(documents: Any) -> Iterator[tuple[_kernels.TextDocuments, A
             column = column.cast(kind.value_type)
         yield _checked(_read_column(column), column, 0), column
         return
-    if hasattr(documents, "tolist"):
-        documents = documents.tolist()
+    documents = as_objects(documents)
     if isinstance(documents, tuple):
         documents = list(documents)
     if isinstance(documents, list):

@@ -31,6 +31,7 @@ from tallybayes.tokens import (
     count_hashed,
     count_vocabulary,
 )
+from tallybayes.tokens.documents import as_objects
 
 if TYPE_CHECKING:
     from tallybayes import _kernels
@@ -282,7 +283,7 @@ class CountVectorizer(VocabularyVectorizer):
             return self._hashed(rules, raw_documents)
         self._check_known()
         if rules is None:
-            return _sorted(super().transform(raw_documents))
+            return _sorted(super().transform(as_objects(raw_documents)))
         rows = count_given(
             self._given(rules),
             decoded(self, raw_documents),
@@ -331,7 +332,7 @@ class CountVectorizer(VocabularyVectorizer):
         if self.n_features is not None:
             return self._hashed(rules, documents)
         if rules is None:
-            return _sorted(super().fit_transform(documents))
+            return _sorted(super().fit_transform(as_objects(documents)))
         self.build_analyzer()  # stop words that the analyzer would not give are warned of
         self._validate_vocabulary()
         if self.fixed_vocabulary_:

@@ -35,9 +35,14 @@ def chosen_analyzer(documents: Any) -> str:
 
     Parameters
     ----------
-    documents : sequence of str
+    documents : sized iterable of str
+        Of a column of pandas, whatever its index, the rows in their order.
     """
     step = max(1, len(documents) // SAMPLED_DOCUMENTS)
+    if hasattr(documents, "iloc"):
+        documents, step = documents.iloc[::step].tolist(), 1
+    elif not hasattr(documents, "__getitem__"):  # such as the values of a dict
+        documents = list(documents)
     found = characters = 0
     for i in range(0, len(documents), step):
         document = documents[i]

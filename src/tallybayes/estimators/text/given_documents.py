@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tallybayes.errors import NegativeTally
 from tallybayes.estimators.labels import read_labels, read_weights
 from tallybayes.tally.terms import SLACK
+from tallybayes.tokens.documents import as_objects
 from tallybayes.tokens.rows import Documents
 
 __all__ = [
@@ -135,12 +136,10 @@ def decoded(vectorizer: Any, documents: Any) -> Any:
     parameters of a CountVectorizer say."""
     utf8 = vectorizer.encoding.lower().replace("_", "-") in ("utf-8", "utf8")
     if vectorizer.input != "content":
-        return map(vectorizer.decode, documents)
+        return map(vectorizer.decode, as_objects(documents))
     if utf8 and vectorizer.decode_error == "strict":
         return documents
-    if hasattr(documents, "__arrow_c_stream__") or hasattr(documents, "__arrow_c_array__"):
-        return documents
-    return map(vectorizer.decode, documents)
+    return map(vectorizer.decode, as_objects(documents))
 
 
 class _Shape:

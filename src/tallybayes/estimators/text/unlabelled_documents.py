@@ -9,16 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.estimators.text.given_documents import labels_of
+from tallybayes.tokens.documents import as_objects
 
 __all__ = ["need_labels", "split_labels"]
-
-
-def _values(y: Any) -> list[Any]:
-    """The labels as Python objects."""
-    for name in ("to_pylist", "to_list", "tolist"):
-        if hasattr(y, name):
-            return list(getattr(y, name)())
-    return list(y)
 
 
 def _is_missing(label: Any) -> bool:
@@ -35,7 +28,7 @@ def _marks(y: Any) -> tuple[NDArray[np.bool_], bool]:
     """Which labels mark a document without one, and whether −1 does."""
     if y is None or isinstance(y, str) or getattr(y, "ndim", 1) != 1:
         return np.zeros(0, dtype=bool), False  # which is refused as labels are
-    values = _values(y)
+    values = list(as_objects(y))
     minus = np.array([_is_minus_one(label) for label in values], dtype=bool)
     return minus | np.array([_is_missing(label) for label in values], dtype=bool), bool(minus.any())
 
@@ -65,7 +58,7 @@ def split_labels(y: Any, n_documents: int, whose: str) -> tuple[NDArray[np.bool_
     if isinstance(y, np.ndarray) and y.dtype.kind != "O":
         some: Any = y[kept]
     else:
-        some = [label for label, held in zip(_values(y), kept, strict=True) if held]
+        some = [label for label, held in zip(as_objects(y), kept, strict=True) if held]
     labels = labels_of(some, int(kept.sum()), whose)
     if minus and len(set(labels.tolist())) == 1:
         raise ValueError(
