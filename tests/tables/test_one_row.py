@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime
 import decimal
 import math
+import uuid
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -39,16 +41,16 @@ def test_a_value_is_read_as_a_column_of_one(value):
 
 
 @pytest.mark.parametrize(
-    "value", [[1], {"a": 1}, (1, 2), np.zeros(2)], ids=["list", "dict", "tuple", "array"]
+    "value",
+    [[1], {"a": 1}, (1, 2), np.zeros(2), uuid.UUID(int=7), Path("a"), object()],
+    ids=["list", "dict", "tuple", "array", "UUID", "path", "object"],
 )
 def test_a_value_that_is_not_a_scalar_is_refused_alike(value):
     one, other = read_value(value, "a"), read_objects([value], "a")
     assert same(vars(one), vars(other))
 
 
-@pytest.mark.parametrize(
-    "value", [1j, object(), decimal.Decimal("sNaN")], ids=["complex", "object", "sNaN"]
-)
+@pytest.mark.parametrize("value", [1j, decimal.Decimal("sNaN")], ids=["complex", "sNaN"])
 def test_an_unknown_value_is_refused_alike(value):
     with pytest.raises(ValueError, match="column") as one:
         read_value(value, "a")

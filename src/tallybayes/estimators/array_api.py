@@ -35,11 +35,26 @@ def _library(x: Any) -> Any:
 
 
 def as_numpy(x: Any) -> Any:
-    """x, or the same values in NumPy where it is an array that scikit-learn dispatches on."""
+    """x, or the same values in NumPy where it is an array that scikit-learn dispatches on; what a
+    masked array hides is a missing value."""
     if not _is_array(x):  # frames and lists
         return x
+    if isinstance(x, np.ma.MaskedArray):
+        return _unmasked(x)
     library = _library(x)
     return x if library is None else _convert_to_numpy(x, library)
+
+
+def _unmasked(x: Any) -> NDArray[Any]:
+    held = np.ma.getdata(x)
+    if not np.ma.getmaskarray(x).any():
+        return held
+    if held.dtype.kind in "fmM":
+        filled: NDArray[Any] = x.filled(np.nan if held.dtype.kind == "f" else "NaT")
+        return filled
+    objects = np.array(held, dtype=object)
+    objects[np.ma.getmaskarray(x)] = None
+    return objects
 
 
 def like(x: Any, values: NDArray[Any]) -> Any:

@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length
 
 from tallybayes.errors import TallyWarning
-from tallybayes.estimators.array_api import as_numpy
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.labels import label_array
-from tallybayes.tables import Table
+from tallybayes.estimators.rows import as_rows, rows_of
 
 __all__ = ["cross_validate", "held_out_predictions", "leave_one_out"]
 
@@ -133,7 +131,7 @@ def cross_validate(
         For bad data or folds.
     """
     model = _need_classifier(model, "cross_validate")
-    X, labels = as_numpy(X), label_array(y)
+    X, labels = as_rows(X), label_array(y)
     check_consistent_length(X, labels, sample_weight)
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     fold = _fold_of(folds, X, labels)
@@ -161,7 +159,7 @@ def held_out_predictions(
     warned = set(model._fitted().warned)  # folds do not repeat each other's warnings
     for i in range(int(fold.max(initial=-1)) + 1):
         test, others = np.flatnonzero(fold == i), np.flatnonzero(fold != i)
-        part = _rows(X, test)
+        part = rows_of(X, test)
         apart = copy.copy(model)
         apart._fitted().warned = warned
         if declared:  # a class that no other row has stays known
@@ -171,14 +169,9 @@ def held_out_predictions(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TallyWarning)  # the model itself has warned
             apart = apart._choose_without(
-                _rows(X, others), y[others], None if weights is None else weights[others]
+                rows_of(X, others), y[others], None if weights is None else weights[others]
             )
         yield test, _for_classes(model.classes_, apart, apart.predict_log_proba(part))
-
-
-def _rows(X: Any, rows: NDArray[np.intp]) -> Any:
-    """Some rows of a table of any make."""
-    return X.take(rows) if isinstance(X, Table) else _safe_indexing(X, rows)
 
 
 def _for_classes(classes: NDArray[Any], model: TallyClassifier, log_proba: Array) -> Array:

@@ -10,6 +10,9 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from tallybayes.errors import UnseenLevel
+from tallybayes.estimators.array_api import as_numpy
+from tallybayes.tables.read import is_arrow
+from tallybayes.tables.values import is_missing
 
 __all__ = ["declared_levels", "encode"]
 
@@ -62,6 +65,11 @@ def encode(
             "Sparse data was passed for X, but with declared levels X must be dense: an absent "
             "entry has no value. Use X.toarray(), or level codes without levels="
         )
+    x = as_numpy(x)
+    if is_arrow(x):
+        from tallybayes.tables.arrow import as_table
+
+        x = as_table(x)
     if isinstance(x, list | tuple):
         x = np.array(x, dtype=object)  # NumPy would turn the numbers of a mixed row into strings
     x = validate_data(estimator, x, dtype=None, ensure_all_finite=False, reset=reset)
@@ -78,7 +86,7 @@ def encode(
         where = str(j) if names is None else f"{j} ({names[j]!r})"
         for row in np.flatnonzero(codes[:, j] == unknown).tolist():
             value = column[row]
-            if value is None or value != value:
+            if is_missing(value):
                 raise ValueError(
                     f"Input X contains NaN: row {row}, column {where} holds {value!r}. A missing "
                     "value is not a level: declare a level for it, or leave the row out."

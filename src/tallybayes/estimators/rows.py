@@ -12,14 +12,29 @@ from sklearn.utils import _safe_indexing
 from tallybayes.estimators.array_api import as_numpy
 from tallybayes.estimators.labels import codes_of, label_array
 from tallybayes.tables import Table
+from tallybayes.tables.read import is_arrow
 
-__all__ = ["labels_of_rows", "places_of_labels", "rows_of", "unfitted"]
+__all__ = ["as_rows", "labels_of_rows", "places_of_labels", "rows_of", "unfitted"]
+
+
+def as_rows(X: Any) -> Any:
+    """X as :func:`rows_of` takes rows of it, again and again: an array of another library as
+    NumPy's, and what only offers Arrow's memory as a pyarrow table."""
+    if is_arrow(X) and not hasattr(X, "__len__"):
+        from tallybayes.tables.arrow import as_table
+
+        return as_table(X)
+    return as_numpy(X)
 
 
 def rows_of(X: Any, rows: NDArray[np.intp]) -> Any:
     """The rows of a frame, a table, an array, a sparse matrix or a list, by their numbers."""
     if isinstance(X, Table):
         return X.take(rows)
+    if is_arrow(X):
+        from tallybayes.tables.arrow import take
+
+        return take(X, rows)
     return _safe_indexing(as_numpy(X), rows)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.estimators.rows import labels_of_rows, places_of_labels, rows_of
+from tallybayes.estimators.rows import as_rows, labels_of_rows, places_of_labels, rows_of
 from tallybayes.reporting.columns import ColumnFacts
 from tallybayes.reporting.copies import MAX_COMPARED_ROWS, near_copies
 from tallybayes.reporting.data_quality import Finding, findings_of
@@ -126,7 +126,7 @@ def content_of(
     learned : bool, optional
         Whether the model has learned these rows; by default, whether it can have.
     """
-    labels = labels_of_rows(y)
+    X, labels = as_rows(X), labels_of_rows(y)
     n = len(labels)
     if learned is None:
         learned = subject.can_have_learned(X, y, weight)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from tallybayes.tables.columns import (
     Column,
@@ -18,12 +19,17 @@ from tallybayes.tables.columns import (
     Table,
     whole_numbers,
 )
-from tallybayes.tables.values import as_text, read_array, read_objects, read_strings
+from tallybayes.tables.values import as_text, not_a_table, read_array, read_objects, read_strings
 
-__all__ = ["read", "read_batches"]
+__all__ = ["as_table", "is_text", "read", "read_batches", "read_column", "take"]
 
 
-def _is_text(kind: Any) -> bool:
+UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+"""How many of each unit of time are a second."""
+
+
+def is_text(kind: Any) -> bool:
+    """Whether a type is that of strings."""
     return bool(
         pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     )
@@ -37,18 +43,32 @@ def _codes(indices: Any) -> Any:
     return indices.to_numpy()
 
 
-def _read_column(column: Any, name: str, left_out: Container[str] = ()) -> Column:
+def read_column(column: Any, name: str, left_out: Container[str] = ()) -> Column:
+    """A column, but for strings, which :func:`read_strings` reads at once."""
+    if isinstance(column, pa.Array):
+        column = pa.chunked_array([column])
     kind = column.type
+    if isinstance(kind, pa.BaseExtensionType) and kind.extension_name != "arrow.uuid":
+        bits, kind = kind.extension_name == "arrow.bool8", kind.storage_type
+        column = column.cast(kind)
+        if bits:
+            column, kind = column.cast(pa.bool_()), pa.bool_()
+    if pa.types.is_run_end_encoded(kind):
+        column, kind = pc.run_end_decode(column), kind.value_type
     if pa.types.is_null(kind) or column.null_count == len(column):
         return Empty(len(column))
     if pa.types.is_dictionary(kind):
-        column = column.unify_dictionaries() if isinstance(column, pa.ChunkedArray) else column
-        chunk = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        chunk = column.unify_dictionaries().combine_chunks()
         if isinstance(chunk, pa.ChunkedArray):
             chunk = chunk.chunk(0)
         codes = _codes(chunk.indices)
         levels = chunk.dictionary.to_pylist()
-        if not _is_text(kind.value_type) or chunk.dictionary.null_count:
+        if chunk.dictionary.null_count:  # a null of the dictionary is a missing value, too
+            there = [level is not None for level in levels]
+            rank = np.where([*there, False], np.cumsum([*there, False]) - 1, -1)
+            codes = rank.astype(np.int32)[codes]
+            levels = [level for level in levels if level is not None]
+        if not is_text(kind.value_type):
             levels = [as_text(v) for v in levels]
         return Strings(codes, levels, "category")
     if pa.types.is_boolean(kind):
@@ -62,10 +82,16 @@ def _read_column(column: Any, name: str, left_out: Container[str] = ()) -> Colum
         text = column.cast(pa.string())  # straight to floats, it would miss the nearest one
         return Numbers(text.cast(pa.float64()).to_numpy(), "float")
     if pa.types.is_floating(kind):
-        return Numbers(column.cast(pa.float64(), safe=False).to_numpy(), "float")
+        if pa.types.is_float16(kind):  # no kernel reads halves
+            column = column.cast(pa.float32())
+        return Numbers(column.to_numpy(), "float")
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         column = column.cast(pa.timestamp("us"), safe=False)
         return read_array(column.to_numpy(), name)
+    if pa.types.is_duration(kind) or pa.types.is_time(kind):
+        units = column.cast(pa.int64() if kind.bit_width == 64 else pa.int32())
+        seconds = units.cast(pa.float64(), safe=False).to_numpy() / UNITS[kind.unit]
+        return Numbers(seconds, "duration" if pa.types.is_duration(kind) else "time")
     if pa.types.is_struct(kind) and {field.name for field in kind} == {"number", "text"}:
         return _read_both(column, name)
     return read_objects(column.to_pylist(), name, left_out)
@@ -73,11 +99,11 @@ def _read_column(column: Any, name: str, left_out: Container[str] = ()) -> Colum
 
 def _read_both(column: Any, name: str) -> Column:
     """A column of structs of a number and a string, of which a row has one at most."""
-    numbers = _read_column(pc.struct_field(column, "number"), name)
+    numbers = read_column(pc.struct_field(column, "number"), name)
     strings = pc.struct_field(column, "text")
-    if _is_text(strings.type):
+    if is_text(strings.type):
         strings = strings.dictionary_encode()
-    levels = _read_column(strings, name)
+    levels = read_column(strings, name)
     if isinstance(numbers, Empty) or isinstance(levels, Empty):
         return levels if isinstance(numbers, Empty) else numbers
     if (
@@ -100,6 +126,30 @@ def _read_both(column: Any, name: str) -> Column:
     return Mixed(numbers, levels)
 
 
+def as_table(x: Any) -> Any:
+    """A pyarrow table of anything with ``__arrow_c_stream__``.
+
+    Raises
+    ------
+    ValueError
+        If x is a single column.
+    """
+    try:
+        return pa.table(x)
+    except pa.ArrowInvalid as error:
+        raise not_a_table(x) from error
+
+
+def take(x: Any, rows: NDArray[np.intp]) -> Any:
+    """Some rows of a table, or some values of a column."""
+    if not isinstance(x, pa.Array | pa.ChunkedArray):
+        table = as_table(x)
+        return pa.table([take(column, rows) for column in table.columns], table.column_names)
+    if pa.types.is_string_view(x.type) or pa.types.is_binary_view(x.type):  # Arrow takes none
+        x = x.cast(pa.large_string() if pa.types.is_string_view(x.type) else pa.large_binary())
+    return x.take(pa.array(rows))
+
+
 def read(x: Any, threads: int = 1, left_out: Container[str] = ()) -> Table:
     """Anything with ``__arrow_c_stream__``.
 
@@ -111,21 +161,15 @@ def read(x: Any, threads: int = 1, left_out: Container[str] = ()) -> Table:
     ValueError
         If two columns have one name, or x is a single column.
     """
-    try:
-        table = pa.table(x)
-    except pa.ArrowInvalid as error:
-        raise ValueError(
-            f"X is a {type(x).__name__}, which is not a table: give one with a row a sample. Of a "
-            "single column, to_frame() makes one, and of a single row of a frame, frame.iloc[[i]]."
-        ) from error
+    table = as_table(x)
     names = table.column_names
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"two columns are named {twice!r}: rename or drop one")
-    strings = {name: table.column(name) for name in names if _is_text(table.column(name).type)}
+    strings = {name: table.column(name) for name in names if is_text(table.column(name).type)}
     read = read_strings(strings, threads)
     columns = {
-        k: read[k] if k in read else _read_column(table.column(k), k, left_out) for k in names
+        k: read[k] if k in read else read_column(table.column(k), k, left_out) for k in names
     }
     return Table(columns, table.num_rows, True)
 

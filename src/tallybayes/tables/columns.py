@@ -47,7 +47,7 @@ class Numbers:
     values : array (n_rows,)
         Integers or floats; NaN is a missing value.
     what : str
-        What the column was, for the schema: "integer", "float", "date", …
+        What the column was, for the schema: "integer", "float", "date", "duration", "time".
     strings : Strings, optional
         The same values as levels, where float64 does not distinguish them.
     """

@@ -17,6 +17,10 @@ MAX_COPIED_ROWS = 4096  # rows that are copied in less time than pandas takes to
 
 
 def _holds_arrow_strings(dtype: Any) -> bool:
+    if isinstance(dtype, pd.ArrowDtype):
+        from tallybayes.tables.arrow import is_text
+
+        return is_text(dtype.pyarrow_dtype)
     return isinstance(dtype, pd.StringDtype) and dtype.storage.startswith("pyarrow")
 
 
@@ -25,6 +29,12 @@ def _read_column(series: Any, name: str, left_out: Container[str]) -> Column:
     if isinstance(dtype, pd.CategoricalDtype):
         codes = series.cat.codes.to_numpy().astype(np.int32)
         return Strings(codes, [as_text(v) for v in dtype.categories.tolist()], "category")
+    if isinstance(dtype, pd.ArrowDtype):
+        from tallybayes.tables import arrow
+
+        return arrow.read_column(series.array.__arrow_array__(), name, left_out)
+    if isinstance(dtype, pd.SparseDtype):
+        return read_array(np.asarray(series), name, left_out)
     if isinstance(dtype, pd.StringDtype):
         codes, levels = pd.factorize(series)
         if not len(levels):

@@ -35,11 +35,18 @@ def _read_column(series: Any, name: str, left_out: Container[str]) -> Column:
     if dtype == pl.Boolean:
         codes = series.cast(pl.Int32).fill_null(-1).to_numpy()
         return Strings(codes.astype(np.int32), ["False", "True"], "boolean")
+    if str(dtype) in ("Int128", "UInt128"):  # NumPy has none
+        least, most = series.min(), series.max()
+        if least is not None and not (least >= -(2**63) and most < 2**63):
+            return read_objects(series.to_list(), name, left_out)
+        series, dtype = series.cast(pl.Int64), pl.Int64()
     if dtype.is_integer():
         if series.null_count():
             return whole_numbers(series.fill_null(0).to_numpy(), series.is_null().to_numpy())
         return Numbers(series.to_numpy(), "integer")
     if dtype.is_float():
+        if dtype not in (pl.Float32, pl.Float64):  # no kernel reads halves
+            series = series.cast(pl.Float32)
         return Numbers(series.to_numpy(), "float")
     if dtype.is_decimal():
         return Numbers(series.cast(pl.Float64).to_numpy(), "float")
@@ -48,9 +55,9 @@ def _read_column(series: Any, name: str, left_out: Container[str]) -> Column:
             series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
         return read_array(series.cast(pl.Datetime("us")).to_numpy(), name)
     if dtype == pl.Duration:
-        return Numbers(series.dt.total_nanoseconds().cast(pl.Float64).to_numpy() / 1e9, "float")
+        return Numbers(series.dt.total_nanoseconds().cast(pl.Float64).to_numpy() / 1e9, "duration")
     if dtype == pl.Time:
-        return Numbers(series.cast(pl.Int64).cast(pl.Float64).to_numpy() / 1e9, "float")
+        return Numbers(series.cast(pl.Int64).cast(pl.Float64).to_numpy() / 1e9, "time")
     return read_objects(series.to_list(), name, left_out)
 
 

@@ -12,9 +12,12 @@ import numpy as np
 
 from tallybayes.errors import LeftOutWarning, warn_user
 from tallybayes.tables.columns import Column, Nested, Table
-from tallybayes.tables.values import read_array, read_objects, read_value
+from tallybayes.tables.values import not_a_table, read_array, read_objects, read_value
 
-__all__ = ["AllBut", "read_table"]
+__all__ = ["AllBut", "is_arrow", "is_frame", "read_table"]
+
+
+KINDS = ("DataFrame", "Series")
 
 
 class AllBut:
@@ -31,6 +34,20 @@ def _is(x: Any, library: str, name: str) -> bool:
     """Whether x is an instance of library.name, without importing the library."""
     module = sys.modules.get(library)
     return module is not None and isinstance(x, getattr(module, name))
+
+
+def is_arrow(x: Any) -> bool:
+    """Whether x is a table, or a column, that offers Arrow's memory and is not read otherwise: of
+    pyarrow, or of a library besides NumPy, pandas and polars."""
+    read_otherwise = (_is(x, lib, kind) for lib in ("pandas", "polars") for kind in KINDS)
+    if isinstance(x, np.ndarray) or any(read_otherwise):
+        return False
+    return hasattr(x, "__arrow_c_stream__") or hasattr(x, "__arrow_c_array__")
+
+
+def is_frame(x: Any) -> bool:
+    """Whether x has columns of types of their own: of pandas or polars, or in Arrow's memory."""
+    return any(_is(x, lib, "DataFrame") for lib in ("pandas", "polars")) or is_arrow(x)
 
 
 def read_table(
@@ -82,7 +99,9 @@ def read_table(
         from tallybayes.tables import polars
 
         table = polars.read(x, threads, left_out)
-    elif hasattr(x, "__arrow_c_stream__") and not isinstance(x, np.ndarray):
+    elif _is(x, "pandas", "Series") or _is(x, "polars", "Series"):
+        raise not_a_table(x)
+    elif is_arrow(x):
         from tallybayes.tables import arrow
 
         table = arrow.read(x, threads, left_out)
@@ -152,6 +171,9 @@ def _array_like(x: Any) -> Table:
         )
     _need_rows(x)
     array = np.asarray(x)
+    if array.dtype.names and array.ndim == 1:  # a structured array
+        fields = {name: read_array(array[name], name) for name in array.dtype.names}
+        return Table(fields, len(array), True)
     if array.dtype.kind in "US" and not isinstance(x, np.ndarray):
         array = np.asarray(x, dtype=object)  # a list of mixed rows keeps its numbers
     if array.ndim != 2:

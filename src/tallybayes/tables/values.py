@@ -31,24 +31,40 @@ from tallybayes.tables.columns import (
 
 __all__ = [
     "EPOCH",
+    "TIMES",
     "WITH_DATES",
     "as_scalar",
     "as_text",
     "date_of_days",
     "days_of",
     "days_of_text",
+    "is_missing",
+    "not_a_table",
     "read_array",
     "read_objects",
     "read_strings",
     "read_value",
 ]
 
+
+def not_a_table(x: Any) -> ValueError:
+    """What is said of a single column, or of a single row of a frame, where a table is needed."""
+    return ValueError(
+        f"X is a {type(x).__name__}, which is not a table: give one with a row a sample. Of a "
+        "single column, to_frame() makes one, and of a single row of a frame, frame.iloc[[i]]; "
+        "methods such as predict_one take a single row as it is."
+    )
+
+
 WITH_DATES = "mixed with dates"
 """What a column holds that has dates and other values."""
 
 NUMERIC = {"integer", "float"}
-CONTAINERS = (list, tuple, dict, set, frozenset, np.ndarray)
+SPANS = {"duration": (datetime.timedelta, np.timedelta64), "time": (datetime.time,)}
+"""What columns of durations and of times of day are called, and the types of their values."""
 
+TIMES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+"""Types of dates, times of day and durations, some of which Python makes numbers of."""
 EPOCH = datetime.datetime(1970, 1, 1)
 DAY = 86400.0
 ENDS = datetime.datetime.min, datetime.datetime.max.replace(microsecond=0)
@@ -82,7 +98,7 @@ def _is_special(kind: type) -> bool:
 def _as_plain(value: Any) -> Any:
     """Durations and times of day as seconds, bytes and intervals as strings, periods as the date
     they begin; other values, and missing values, as they are."""
-    if not _is_special(type(value)) or _is_missing(value):
+    if not _is_special(type(value)) or is_missing(value):
         return value
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
@@ -112,7 +128,8 @@ def days_of_text(text: str) -> float | None:
         return None
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT or NA."""
     if value is None:
         return True
     if isinstance(value, decimal.Decimal) and value.is_snan():
@@ -125,7 +142,8 @@ def _is_missing(value: Any) -> bool:
     return same is False or (same is not True and type(value).__name__ == "NAType")
 
 
-def _kind(value: Any, name: str) -> str:
+def _kind(value: Any) -> str | None:
+    """What a value is called; None where it is not a scalar that is read."""
     if isinstance(value, str):
         return "text"
     if isinstance(value, bool | np.bool_):
@@ -138,11 +156,23 @@ def _kind(value: Any, name: str) -> str:
         return "date"
     if isinstance(value, np.datetime64):
         return "date"
-    raise ValueError(
-        f"column {name!r} holds {value!r}, a {type(value).__name__}: columns hold numbers, "
-        "strings, "
-        "booleans, dates, times and durations. Unpack or leave out the column."
+    return None
+
+
+def _no_scalar(value: Any, where: str) -> ValueError:
+    """What is said of a value that is not read."""
+    return ValueError(
+        f"{where} holds {value!r}, a {type(value).__name__}: columns hold numbers, strings, "
+        "booleans, dates, times and durations. Unpack or leave out the column, or make strings of "
+        "its values."
     )
+
+
+def _span(values: Sequence[Any]) -> str | None:
+    """What a column of nothing but durations, or times of day, is called; None for others."""
+    held = {type(value) for value in values if not is_missing(value)}
+    found = (n for n, types in SPANS.items() if all(issubclass(kind, types) for kind in held))
+    return next(found, None)
 
 
 def _number(value: Any) -> float:
@@ -188,10 +218,12 @@ def as_scalar(value: Any) -> float | str | tuple[float] | None:
     ValueError
         If it is not a scalar.
     """
-    if _is_missing(value):
+    if is_missing(value):
         return None
     value = _as_plain(value)
-    kind = _kind(value, "of a row")
+    kind = _kind(value)
+    if kind is None:
+        raise _no_scalar(value, "a row")
     if kind in ("text", "boolean"):
         return as_text(value)
     return (_number(value),) if kind == "date" else _number(value)
@@ -201,7 +233,7 @@ def read_objects(
     values: Sequence[Any] | NDArray[Any], name: str, left_out: Container[str] = ()
 ) -> Column:
     """A column of Python objects; where it cannot be read, empty if it is one of those left out.
-    One that holds nothing but lists, dicts and arrays is :class:`Nested`.
+    One that holds no scalar, but lists, dicts, arrays or other objects, is :class:`Nested`.
 
     Other parameters are those of :func:`read_values`.
     """
@@ -210,8 +242,8 @@ def read_objects(
     except ValueError as error:
         if name in left_out:
             return Empty(len(values))
-        held = [value for value in values if not _is_missing(value)]
-        if all(isinstance(value, CONTAINERS) for value in held):
+        held = [value for value in values if not is_missing(value)]
+        if not any(isinstance(value, complex) or _kind(_as_plain(value)) for value in held):
             return Nested(len(values), str(error), type(held[0]).__name__)
         raise
 
@@ -245,12 +277,17 @@ def read_values(values: Sequence[Any] | NDArray[Any], name: str) -> Column:
         If a value is not a scalar.
     """
     objects = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    span = None
     if any(map(_is_special, set(map(type, objects)))):
+        span = _span(objects)
         objects = list(map(_as_plain, objects))
-    kind_of = [None if _is_missing(v) else _kind(v, name) for v in objects]
+    kind_of = [None if is_missing(v) else _kind(v) or "object" for v in objects]
     kinds = {kind for kind in kind_of if kind is not None}
     if not kinds:
         return Empty(len(objects))
+    if "object" in kinds:
+        row = kind_of.index("object")
+        raise _no_scalar(objects[row], f"row {row}, column {name!r}")
     numeric = kinds & NUMERIC
     if kinds == {"date"}:
         return Numbers(_numbers(objects, [kind is None for kind in kind_of]), "date")
@@ -259,7 +296,8 @@ def read_values(values: Sequence[Any] | NDArray[Any], name: str) -> Column:
         what = "float" if "float" in numeric else "integer"
         array = _numbers(objects, other)
         exact = "integer" not in numeric or not (np.abs(array) >= EXACT).any()
-        numbers = Numbers(array, what, None if exact else _strings(objects, other, what))
+        exact_text = None if exact else _strings(objects, other, what)
+        numbers = Numbers(array, span or what, exact_text)
         if kinds <= NUMERIC:
             return numbers
         no_text = [kind is None or kind in NUMERIC for kind in kind_of]
@@ -308,7 +346,7 @@ def read_array(values: NDArray[Any], name: str, left_out: Container[str] = ()) -
         seconds = values.astype("datetime64[us]").astype(np.float64) / 1e6
         return Numbers(np.where(np.isnat(values), np.nan, seconds / 86400.0), "date")
     if kind == "m":
-        return Numbers(values / np.timedelta64(1, "s"), "float")
+        return Numbers(values / np.timedelta64(1, "s"), "duration")
     return read_objects(values, name, left_out)
 
 

@@ -26,7 +26,7 @@ __all__ = [
 KINDS: dict[type, tuple[str, ...]] = {
     bool: ("boolean",),
     int: ("integer",),
-    float: ("float",),
+    float: ("float", "duration", "time"),
     str: ("text", "category", "mixed"),
     datetime.date: ("date",),
     decimal.Decimal: ("float",),
@@ -43,6 +43,9 @@ DTYPE_NAMES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("halffloat", ("float",)),
     ("date", ("date",)),
     ("timestamp", ("date",)),
+    ("duration", ("duration",)),
+    ("timedelta", ("duration",)),
+    ("time", ("time",)),
     ("cat", ("category",)),
     ("enum", ("category",)),
     ("dictionary", ("category",)),

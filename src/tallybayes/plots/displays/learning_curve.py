@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from tallybayes.estimators.rows import labels_of_rows
+from tallybayes.estimators.rows import as_rows, labels_of_rows
 from tallybayes.plots.data.asking import need_fitted
 from tallybayes.plots.data.rows import class_codes
 from tallybayes.plots.drawing.style import axes_grid, looks_of, name_axis
@@ -105,7 +105,7 @@ class LearningCurveDisplay:
             For fewer than 40 rows, or labels that do not fit them.
         """
         subject = subject_of(need_fitted(estimator))
-        labels = labels_of_rows(y)
+        X, labels = as_rows(X), labels_of_rows(y)
         n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         class_codes(labels, n_rows, None)
         refit = not subject.learns_in_parts

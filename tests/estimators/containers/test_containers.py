@@ -1,0 +1,196 @@
+"""Rows, labels and weights mean the same in every container, for every method of every estimator.
+
+Each container of :mod:`tallybayes.testing.containers` is given to each method that takes rows, and
+the answers are those for the same values in lists.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import tallybayes as tb
+from tallybayes.testing.containers import CONTAINERS
+from tallybayes.text import CountVectorizer
+
+N = 18
+LABELS = ["b", "a", "c"] * (N // 3)
+WEIGHTS = [1.0, 2.0, 1.0, 1.0, 3.0, 1.0] * (N // 6)
+FOLDS = [i % 2 for i in range(N)]
+MIXED = {
+    "word": ["x", "y", "z", "x", None, "z"] * (N // 6),
+    "size": [float((7 * i) % 11) / 2 for i in range(N)],
+    "count": [(5 * i) % 7 for i in range(N)],
+    "gap": [None if i % 5 == 2 else float(i % 4) for i in range(N)],
+    "yes": [i % 3 == 1 for i in range(N)],
+}
+CODES = {name: [(k * i + i // 3) % 4 for i in range(N)] for k, name in ((1, "u"), (3, "v"))}
+DOCUMENTS = [
+    f"{'good' if i % 3 else 'bad'} {'film' if i % 2 else 'book'} n{i % 5}" for i in range(N)
+]
+Answers = Iterator[tuple[str, Any]]
+
+
+def plain(value: Any) -> Any:
+    """A value that == compares, NaN included, whatever holds it."""
+    if sparse.issparse(value):
+        return (value.shape, value.toarray().tolist())
+    if isinstance(value, tuple):
+        return tuple(plain(item) for item in value)
+    return repr(np.asarray(value).tolist())
+
+
+def predictions(model: Any, X: Any) -> Answers:
+    for method in ("predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba"):
+        yield method, getattr(model, method)(X)
+
+
+def changes(model: Any, X: Any, y: Any, w: Any) -> Answers:
+    """What a model says after each method that changes what it has counted."""
+    probe = copy.deepcopy(X)
+    yield "partial_fit", copy.copy(model).partial_fit(X, y, sample_weight=w).predict_proba(probe)
+    yield "forget", copy.copy(model).partial_fit(X, y).forget(X, y).predict_proba(probe)
+
+
+def left_out(model: Any, X: Any, y: Any, w: Any, folds: Any) -> Answers:
+    yield "leave_one_out", tb.leave_one_out(model, X, y, w)
+    yield "cross_validate", tb.cross_validate(model, X, y, 2, w)
+    yield "cross_validate by folds", tb.cross_validate(model, X, y, folds, w)
+
+
+def of_naive_bayes(X: Any, y: Any, w: Any, folds: Any) -> Answers:
+    model = tb.NaiveBayes().fit(X, y, sample_weight=w)
+    yield "classes_", model.classes_
+    yield "class_count_", model.class_count_
+    yield "schema_", model.schema_["family"]
+    yield from predictions(model, X)
+    yield "score", model.score(X, y, w)
+    yield "predict_proba_interval", model.predict_proba_interval(X, n_draws=10)
+    yield "explain", model.explain(X).contributions
+    calibrated = tb.NaiveBayes(calibrate="temperature").fit(X, y, sample_weight=w)
+    yield "recalibrate", calibrated.recalibrate(X, y, w).predict_proba(X)
+    yield from left_out(model, X, y, w, folds)
+    yield from changes(model, X, y, w)
+    yield "first partial_fit", tb.NaiveBayes().partial_fit(X, y, sample_weight=w).predict_proba(X)
+
+
+def of_weighted_naive_bayes(X: Any, y: Any, w: Any, folds: Any) -> Answers:
+    model = tb.WeightedNaiveBayes(parts=1).fit(X, y, sample_weight=w)
+    yield from predictions(model, X)
+    yield "score", model.score(X, y, w)
+    yield "explain", model.explain(X).contributions
+    yield "reweight", copy.copy(model).reweight(X, y, w).predict_proba(X)
+    yield "simplify", model.simplify(X, y, 2, w).predict_proba(X)
+    counted = tb.NaiveBayes().fit(X, y, sample_weight=w)
+    yield "count_from", tb.WeightedNaiveBayes(parts=1).count_from(counted, X, y, w).predict_proba(X)
+    yield "leave_one_out", tb.leave_one_out(model, X, y, w)
+
+
+def of_arrays(make: Callable[[], Any], X: Any, y: Any, w: Any, folds: Any) -> Answers:
+    model = make().fit(X, y, sample_weight=w)
+    yield from predictions(model, X)
+    yield "score", model.score(X, y, w)
+    if hasattr(model, "score_samples"):
+        yield "score_samples", model.score_samples(X)
+    yield from left_out(model, X, y, w, folds)
+    yield from changes(model, X, y, w)
+    yield "first partial_fit", make().partial_fit(X, y, ["a", "b", "c"], w).predict_proba(X)
+
+
+def of_text(make: Callable[[], Any], X: Any, y: Any, w: Any, folds: Any) -> Answers:
+    model = make().fit(X, y, sample_weight=w)
+    yield from predictions(model, X)
+    yield "score", model.score(X, y, w)
+    yield "leave_one_out", model.leave_one_out(X, y, w)
+    yield "first partial_fit", make().partial_fit(X, y, sample_weight=w).predict_proba(X)
+    model.partial_fit(X, y, sample_weight=w)
+    if model.model == "weighted":
+        model.reweight(X, y, w)
+    yield "partial_fit", model.predict_proba(X)
+    model.forget(X, y, w)
+    if model.model == "weighted":
+        model.reweight(X, y, w)
+    yield "forget", model.predict_proba(X)
+
+
+def of_vectorizer(X: Any, y: Any, w: Any, folds: Any) -> Answers:
+    for make in (CountVectorizer, functools.partial(CountVectorizer, analyzer=str.split)):
+        model = make()
+        yield "fit_transform", model.fit_transform(X, y)
+        yield "transform", model.transform(X)
+        yield "partial_fit", make().partial_fit(X).transform(X)
+        yield "vocabulary_", sorted(model.vocabulary_.items())
+
+
+def of_lazy(X: Any, y: Any, w: Any, folds: Any) -> Answers:
+    import pandas as pd
+
+    source = pd.DataFrame({**MIXED, "label": LABELS})
+    model = tb.LazyNaiveBayes(source, "label")
+    yield from predictions(model, X)
+    yield "score", model.score(X, y, w)
+    yield "explain", model.explain(X).contributions
+
+
+TABLES: dict[str, tuple[Callable[..., Answers], Any]] = {
+    "NaiveBayes": (of_naive_bayes, MIXED),
+    "WeightedNaiveBayes": (of_weighted_naive_bayes, MIXED),
+    "LazyNaiveBayes": (of_lazy, MIXED),
+    "CategoricalNB, levels": (
+        functools.partial(of_arrays, lambda: tb.CategoricalNB(levels=[[0, 1, 2, 3]] * 2)),
+        CODES,
+    ),
+}
+for NB in (tb.GaussianNB, tb.MultinomialNB, tb.ComplementNB, tb.BernoulliNB, tb.CategoricalNB):
+    TABLES[NB.__name__] = (functools.partial(of_arrays, NB), CODES)
+
+TEXTS = {
+    "TextNB": functools.partial(of_text, tb.TextNB),
+    "TextNB without ridge": functools.partial(of_text, lambda: tb.TextNB(ridge=False)),
+    "TextNB, multinomial": functools.partial(of_text, lambda: tb.TextNB(model="multinomial")),
+    "CountVectorizer": of_vectorizer,
+}
+
+
+@functools.cache
+def answers_of_lists(case: str, named: bool) -> dict[str, Any]:
+    answers, columns = TABLES[case]
+    table = CONTAINERS["dicts" if named and columns is MIXED else "list"].table(columns)
+    return {name: plain(value) for name, value in answers(table, LABELS, WEIGHTS, FOLDS)}
+
+
+ARRAYS = {case for case, (_, columns) in TABLES.items() if columns is CODES}
+REFUSED = {"dicts", "tuple of dicts"}  # by classes of arrays, which have no names of columns
+
+
+@pytest.mark.parametrize(
+    ("case", "kind"),
+    [(c, k) for c in TABLES for k in CONTAINERS if not (c in ARRAYS and k in REFUSED)],
+)
+def test_tables(case, kind):
+    answers, columns = TABLES[case]
+    container = CONTAINERS[kind]
+    table, column = container.table(columns), container.column
+    for name, value in answers(table, column(LABELS), column(WEIGHTS), column(FOLDS)):
+        assert plain(value) == answers_of_lists(case, container.named)[name], name
+
+
+@functools.cache
+def answers_of_texts(case: str) -> dict[str, Any]:
+    found = TEXTS[case](DOCUMENTS, LABELS, WEIGHTS, FOLDS)
+    return {name: plain(value) for name, value in found}
+
+
+@pytest.mark.parametrize("kind", CONTAINERS)
+@pytest.mark.parametrize("case", TEXTS)
+def test_documents(case, kind):
+    column = CONTAINERS[kind].column
+    found = TEXTS[case](column(DOCUMENTS), column(LABELS), column(WEIGHTS), column(FOLDS))
+    for name, value in found:
+        assert plain(value) == answers_of_texts(case)[name], name
