@@ -366,6 +366,19 @@ def test_a_relation_is_predicted_as_a_relation_when_it_is_asked_for(duck, model)
     assert left == [(20, 20)]
 
 
+def test_a_model_that_corrects_its_labels_predicts_a_relation_as_others_do(duck):
+    noise = ROWS.select(["y"]).append_column("n", [[(7 * i) % 11 for i in range(30)]])
+    weighted = WeightedNaiveBayes(parts=1).fit(noise, "y")
+    assert weighted._fitted().prior_share  # whose labels are those of the corrected probabilities
+    for model in (weighted, NaiveBayes(calibrate="isotonic").fit(noise, "y")):
+        predicted = model.predict(duck.from_arrow(noise))
+        assert isinstance(predicted, duckdb.DuckDBPyRelation)
+        table = predicted.to_arrow_table()
+        assert table["prediction"].to_pylist() == model.predict(noise).tolist()
+        proba = np.column_stack([table["p(no)"], table["p(yes)"]])
+        np.testing.assert_array_equal(proba, model.predict_proba(noise))
+
+
 def test_predictions_are_written_to_the_database_that_has_the_rows(duck, postgres, model):
     duck.cursor().from_arrow(model.predict_rows(duck.table('"my rows"'))).create("said")
     same_predictions(duck.sql("FROM said").to_arrow_table(), model)

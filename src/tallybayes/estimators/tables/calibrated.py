@@ -158,10 +158,10 @@ class Calibrated(TableClassifier):
         made = alpha is not None or calibration is not None
         return Chosen(alpha, calibration, lacking or (made and chosen.stale))
 
-    def predict(self, X: Any) -> Any:
+    def _predicted(self, X: Any) -> Any:
         if _keeps_order(self._fitted()):
             self._fresh()
-            return super().predict(X)
+            return super()._predicted(X)
         proba = self._posterior(X, log=True)
         return like(X, np.asarray(self._fitted().schema.classes[proba.argmax(axis=1)]))
 

@@ -60,11 +60,11 @@ class WeightedAnswers(TableClassifier):
                 warned=model.warned,
             )
 
-    def predict(self, X: Any) -> Any:
+    def _predicted(self, X: Any) -> Any:
         model = self._weighted()
         if not model.prior_share:
             self._fresh()
-            return super().predict(X)
+            return super()._predicted(X)
         best = self._posterior(X, log=False).argmax(axis=1)
         return like(X, model.schema.classes[best])
 

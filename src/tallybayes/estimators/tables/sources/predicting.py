@@ -117,6 +117,10 @@ class PredictingSources(TallyClassifier):
             source = source_of(X)
             assert is_distributed(source)
             return predicted_where_rows_lie(self, source, self._names_to_read(source))
+        return self._predicted(X)
+
+    def _predicted(self, X: Any) -> Any:
+        """The most probable class of each row, as an array."""
         if is_source(X):
             return self._over_parts(X, super().predict)
         return super().predict(X)
