@@ -59,10 +59,17 @@ def joined_labels(a: Labels, b: Labels) -> Labels:
     Raises
     ------
     IncompatibleTallies
-        Where no type of NumPy holds all of them exactly.
+        For strings and other labels, or where no type of NumPy holds all of them exactly.
     """
     if a.dtype == b.dtype and np.array_equal(a, b):
         return a
+    if not len(a) or not len(b):  # of a model that holds no rows
+        return a if len(a) else b
+    if _are_strings(a) != _are_strings(b):
+        raise IncompatibleTallies(
+            f"class labels of type {a.dtype} and {b.dtype} cannot be joined; use one type of label "
+            "in every part"
+        )
     exact_a, exact_b = _comparable(a, b)
     if exact_a is a:
         return np.union1d(a, b)
@@ -79,4 +86,10 @@ def joined_labels(a: Labels, b: Labels) -> Labels:
     raise IncompatibleTallies(
         f"the class labels {a.tolist()[:3]} of type {a.dtype} and {b.tolist()[:3]} of type "
         f"{b.dtype} have no type in common that holds them exactly: use one type in every part"
+    )
+
+
+def _are_strings(labels: NDArray[Any]) -> bool:
+    return labels.dtype.kind in "US" or (
+        labels.dtype.kind == "O" and all(isinstance(label, str) for label in labels.tolist())
     )

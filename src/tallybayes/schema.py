@@ -197,12 +197,6 @@ class SomeLevels(Columns):
         return [*super()._parts(), f"some of {self.n_all}".encode()]
 
 
-def _are_strings(labels: NDArray[Any]) -> bool:
-    return labels.dtype.kind in "US" or (
-        labels.dtype.kind == "O" and all(isinstance(label, str) for label in labels.tolist())
-    )
-
-
 def _ways(groups: tuple[Columns, ...]) -> dict[str, tuple[str, Columns]]:
     """How each column of a table is counted, in words, and its group; numbers and levels of one
     column, which stand side by side, are one way."""
@@ -286,15 +280,7 @@ class Schema:
         """The schema that holds both; classes are joined by label."""
         classes = self.classes
         if classes.dtype != other.classes.dtype or not np.array_equal(classes, other.classes):
-            if not len(classes) or not len(other.classes):  # a model that holds no rows
-                classes = classes if len(classes) else other.classes
-            elif _are_strings(classes) != _are_strings(other.classes):
-                raise IncompatibleTallies(
-                    f"class labels of type {classes.dtype} and {other.classes.dtype} cannot be "
-                    "joined; use one type of label in every part"
-                )
-            else:
-                classes = joined_labels(classes, other.classes)
+            classes = joined_labels(classes, other.classes)
         if not self.by_name:
             if len(self.groups) != len(other.groups):
                 raise IncompatibleTallies("the models have different groups of columns")

@@ -57,6 +57,19 @@ def test_ten_columns_are_printed_most_telling_first():
     assert f"{100 * model.predict_proba(WIDE[:1])[0].max():.1f} %" in lines[-2]
 
 
+def test_of_several_rows_it_says_which_one_it_shows():
+    model = NaiveBayes().fit(WIDE, Y)
+    several = model.explain(WIDE[:3])
+    *lines, note = str(several).splitlines()
+    assert lines == str(model.explain(WIDE[:1])).splitlines()[:-1]
+    assert note == (
+        "7 less probable classes are not shown; this is row 0 of 3: explain another one by itself, "
+        "or see all in to_frame()"
+    )
+    assert "this is row 0 of 3" in several._repr_html_()
+    assert "this is row" not in model.explain(WIDE[2:3])._repr_html_()
+
+
 def test_the_rest_is_summed_so_that_the_lines_add_up():
     explanation = NaiveBayes().fit(WIDE, Y).explain(WIDE[:1])
     lines = str(explanation).splitlines()

@@ -23,6 +23,7 @@ from tallybayes.tables import Table
 
 __all__ = [
     "codes_of",
+    "is_missing_label",
     "label_array",
     "labels_and_codes",
     "read_labels",
@@ -30,6 +31,11 @@ __all__ = [
 ]
 
 Codes = NDArray[np.int32]
+
+
+def is_missing_label(label: Any) -> bool:
+    """Whether a label is None, NA or NaN."""
+    return label is None or type(label).__name__ == "NAType" or bool(label != label)
 
 
 def label_array(y: Any) -> NDArray[Any]:

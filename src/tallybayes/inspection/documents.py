@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 MAX_SHOWN_TERMS = 10
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DocumentExplanation:
     """A document's score taken apart: ``base + contributions.sum(axis=0)``.
 
@@ -136,6 +136,8 @@ class DocumentExplanation:
             rest = values[MAX_SHOWN_TERMS:]
             lines.append(f"{sum(rest):+8.3f}  {len(rest)} more terms")
         return "\n".join(lines)
+
+    __repr__ = __str__
 
 
 def waterfall_of(explanation: Any, **options: Any) -> Any:

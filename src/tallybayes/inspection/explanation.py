@@ -158,7 +158,7 @@ class Explanation:
 
     def _table_of_first(self) -> tuple[list[str], list[list[str]], str]:
         """What is printed of the first row: the names of the lines, the lines with a cell for each
-        class, the labels first, and how many classes are not shown."""
+        class, the labels first, and what is not shown."""
         n_classes = len(self.base)
         share = self.contributions[0] if len(self.contributions) else np.zeros((n_classes, 0))
         proba = self.probabilities[0] if len(self.probabilities) else np.exp(self.base)
@@ -182,9 +182,14 @@ class Explanation:
         cells.append([f"{100.0 * p:.1f} %" for p in proba[shown]])
         labels = [_cut(str(label)) for label in self.classes[shown].tolist()]
         left = ["nats", *(name for name, _ in lines), "probability"]
-        hidden = n_classes - len(shown)
-        note = f"{hidden} less probable classes are not shown" if hidden else ""
-        return left, [labels, *cells], note
+        hidden, n_rows = n_classes - len(shown), len(self.contributions)
+        notes = [f"{hidden} less probable classes are not shown"] if hidden else []
+        if n_rows > 1:
+            notes.append(
+                f"this is row 0 of {n_rows}: explain another one by itself, or see all in "
+                "to_frame()"
+            )
+        return left, [labels, *cells], "; ".join(notes)
 
     def _terms_shown(self, column: str) -> list[tuple[str, Array]]:
         """The terms of the first row's text that separate the classes most, and the rest."""

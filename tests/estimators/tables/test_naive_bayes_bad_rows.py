@@ -7,6 +7,7 @@ refused, the model stays as it was.
 from __future__ import annotations
 
 import copy
+import datetime
 from types import MappingProxyType
 
 import numpy as np
@@ -150,6 +151,15 @@ def test_a_column_of_which_no_level_was_seen_is_told(model):
         fitted.predict(other)
     fitted.predict(other[:19])  # few rows may all be new
     fitted.predict(other.assign(on=[*other["on"][1:], "True"]))
+
+
+@pytest.mark.parametrize("given", [3, 2.5, True, datetime.date(2020, 1, 2)], ids=str)
+@pytest.mark.parametrize("model", [NaiveBayes, WeightedNaiveBayes])
+def test_a_column_of_levels_that_arrives_as_other_values_is_told_as_strings_are(model, given):
+    x = pd.DataFrame({"city": list("BPO") * 20, "n": range(60)})
+    fitted = model().fit(x, np.where((x["city"] == "B") ^ (x["n"] % 7 == 0), "a", "b"))
+    with pytest.warns(UserWarning, match="'city': none of its levels in 60 rows was seen in train"):
+        fitted.predict(x.assign(city=given))
 
 
 def test_new_levels_of_many_are_no_surprise():

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 from tallybayes import TextNB, set_num_threads
+from tallybayes.errors import NegativeTally
 from tallybayes.estimators.text.count_vectorizer import CountVectorizer
 
 HAM = ["lunch at noon?", "see you at noon", "ok, see you", "Is lunch at one?", "語 at home"]
@@ -69,3 +74,67 @@ def test_probabilities_are_those_of_the_scores():
         expected = scores - np.logaddexp.reduce(scores, axis=1, keepdims=True)
         np.testing.assert_allclose(model.predict_log_proba(DOCUMENTS[:11]), expected, atol=1e-12)
         np.testing.assert_allclose(model.predict_proba(DOCUMENTS[:11]), np.exp(expected))
+
+
+def test_methods_for_one_document_are_those_for_several():
+    for model in MODELS:
+        for document, explained in zip(DOCUMENTS[:11], model.explain(DOCUMENTS[:11]), strict=True):
+            assert model.predict_one(document) == model.predict([document])[0]
+            shares = model.predict_proba([document])[0]
+            assert model.predict_proba_one(document) == dict(
+                zip(model.classes_.tolist(), shares.tolist(), strict=True)
+            )
+            assert str(explained) == repr(explained) == str(model.explain_one(document))
+            assert explained.document == document
+
+
+@pytest.mark.parametrize("options", [{"model": "multinomial"}, {"ridge": False}], ids=str)
+def test_documents_are_learned_and_forgotten_one_by_one(options):
+    several = TextNB(**options).fit(DOCUMENTS[:3], LABELS[:3])
+    one = copy.deepcopy(several)
+    weights = [1.0, 2.0, 0.5, 1.0] * 2
+    rows = list(zip(DOCUMENTS[3:11], LABELS[3:11], weights, strict=True))
+    documents, labels, _ = zip(*rows, strict=True)
+    several.partial_fit(documents, labels, sample_weight=weights)
+    for document, label, weight in rows:
+        assert one.learn_one(document, label, weight) is one
+    assert one == several
+    assert one.learn_one("no weight", "spam", 0.0) == several
+    for document, label, weight in rows:
+        one.forget_one(document, label, weight)
+    assert one == TextNB(**options).fit(DOCUMENTS[:3], LABELS[:3])
+    first = TextNB(**options).learn_one(DOCUMENTS[0], LABELS[0])
+    assert first == TextNB(**options).fit(DOCUMENTS[:1], LABELS[:1])
+
+
+@pytest.mark.parametrize(
+    ("document", "label", "weight", "message"),
+    [
+        ("a b", None, 1.0, "a label and a finite weight"),
+        ("a b", float("nan"), 1.0, "a label and a finite weight"),
+        ("a b", "spam", -1.0, "forget_one takes documents away"),
+        ("a b", "spam", float("inf"), "finite weight"),
+        (["a", "b"], "spam", 1.0, "document 0 is list"),
+        (None, "spam", 1.0, "document 0 is a missing value"),
+        ("a b", 3, 1.0, "cannot be joined"),
+    ],
+)
+def test_a_document_that_cannot_be_learned_changes_nothing(document, label, weight, message):
+    model = TextNB(model="multinomial").fit(DOCUMENTS, LABELS)
+    before = copy.deepcopy(model)
+    with pytest.raises(ValueError, match=message):
+        model.learn_one(document, label, weight)
+    assert model == before
+    with pytest.raises(NegativeTally):
+        model.forget_one("never seen", "ham", 1e3)
+    assert model == before
+
+
+def test_models_compare_by_content():
+    assert clone(TextNB()) == TextNB() != TextNB(ridge=False)
+    assert hash(TextNB()) == hash(MODELS[0])
+    assert TextNB() != MODELS[0] != MODELS[1]
+    for model in MODELS:
+        again = copy.deepcopy(model)
+        assert again == model == pickle.loads(pickle.dumps(model))
+        assert again.partial_fit(["one more"], model.classes_[:1]) != model

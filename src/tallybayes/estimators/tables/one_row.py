@@ -23,12 +23,17 @@ from tallybayes.engines.memory.one_row import (
     Counter,
     empty_counter,
 )
-from tallybayes.estimators.labels import label_array, labels_and_codes, read_labels
+from tallybayes.estimators.labels import (
+    is_missing_label,
+    label_array,
+    labels_and_codes,
+    read_labels,
+)
 from tallybayes.models.columns.declarations import Declared
 from tallybayes.models.columns.mixed import held_values
 from tallybayes.schema import Schema
 
-__all__ = ["LabelRule", "as_row", "is_missing_label", "row_counter"]
+__all__ = ["LabelRule", "as_row", "row_counter"]
 
 
 def as_row(x: Any) -> dict[Any, Any]:
@@ -47,11 +52,6 @@ def as_row(x: Any) -> dict[Any, Any]:
             f"{type(x).__name__}: of several rows, use the methods for tables"
         )
     return dict(x)
-
-
-def is_missing_label(label: Any) -> bool:
-    """Whether a label is None, NA or NaN."""
-    return label is None or type(label).__name__ == "NAType" or bool(label != label)
 
 
 class LabelRule:

@@ -12,8 +12,9 @@ import numpy as np
 from tallybayes.engines.memory.one_row import counted_rows, hold
 from tallybayes.errors import UnseenLevel
 from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.labels import is_missing_label
 from tallybayes.estimators.locked_learning import LIVE, LOCK, lock_of, take_place, twin_of
-from tallybayes.estimators.tables.one_row import LabelRule, as_row, is_missing_label, row_counter
+from tallybayes.estimators.tables.one_row import LabelRule, as_row, row_counter
 from tallybayes.models.class_weights import ClassWeights, by_label
 from tallybayes.models.columns.declarations import Declared, declared, names_declared
 from tallybayes.models.columns.rows import Names

@@ -26,7 +26,9 @@ from tallybayes.estimators.text.given_documents import (
 from tallybayes.estimators.text.unlabelled_documents import need_labels
 from tallybayes.inspection.documents import DocumentExplanation, explain_document, top_terms
 from tallybayes.models.documents.contract import TextModel
+from tallybayes.models.equality import same
 from tallybayes.tally import TermCounts
+from tallybayes.tokens.documents import as_objects
 from tallybayes.tokens.rows import Documents
 
 __all__ = ["DocumentClassifier"]
@@ -54,6 +56,28 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
                 "this TextNB holds no documents: all that it learned was removed. Learn some first"
             )
         return model  # type: ignore[no-any-return]
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two models are of one class and hold the same parameters and, where they are
+        fitted, the same counts and scores."""
+        if not isinstance(other, DocumentClassifier):
+            return NotImplemented
+        if self is other:
+            return True
+        if type(self) is not type(other) or not same(
+            self.get_params(deep=False), other.get_params(deep=False)
+        ):
+            return False
+        fitted = self.__sklearn_is_fitted__()
+        if fitted != other.__sklearn_is_fitted__():
+            return False
+        return not fitted or (
+            self._counter.options == other._counter.options and self._model.equals(other._model)
+        )
+
+    def __hash__(self) -> int:
+        """Of the class alone: a model may be a key, and stays one when it learns."""
+        return hash(type(self))
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_model" in self.__dict__
@@ -182,7 +206,58 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
         need_counted(given, codes, model.tally.documents)
         return model.left_out(documents, codes, weights)
 
+    # ---- one document ----------------------------------------------------------------------------
+    def predict_one(self, document: str) -> Any:
+        """The most probable label of one document.
+
+        Parameters
+        ----------
+        document : str
+            A document.
+
+        Returns
+        -------
+        label
+            The most probable label.
+        """
+        return self.predict([document]).tolist()[0]
+
+    def predict_proba_one(self, document: str) -> dict[Any, float]:
+        """P(c | document) of one document, by label.
+
+        Parameters
+        ----------
+        document : str
+            A document.
+
+        Returns
+        -------
+        dict
+            The probability of each label.
+        """
+        shares = self.predict_proba([document])[0].tolist()
+        return dict(zip(self.classes_.tolist(), shares, strict=True))
+
     # ---- explaining ------------------------------------------------------------------------------
+    def explain(self, X: Any) -> list[DocumentExplanation]:
+        """:meth:`explain_one` of each document.
+
+        Parameters
+        ----------
+        X : list, array or column of str (n_documents,)
+            Documents.
+
+        Returns
+        -------
+        list of DocumentExplanation
+            One a document.
+        """
+        rows, model = self._read(X), self._fitted()
+        return [
+            explain_document(model, rows.take(np.array([i])), document)
+            for i, document in enumerate(as_objects(X))
+        ]
+
     def explain_one(self, document: str) -> DocumentExplanation:
         """What each term of a document adds to the score of each class.
 

@@ -9,7 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tallybayes.errors import IncompatibleTallies, StaleWarning, warn_user
-from tallybayes.estimators.labels import codes_of, label_array, labels_and_codes
+from tallybayes.estimators.labels import (
+    codes_of,
+    is_missing_label,
+    label_array,
+    labels_and_codes,
+)
 from tallybayes.estimators.locked_learning import learning
 from tallybayes.estimators.text.counter import DocumentCounter
 from tallybayes.estimators.text.document_classifier import DocumentClassifier
@@ -119,6 +124,61 @@ class UpdatedClassifier(DocumentClassifier):
         tally, rows = self._counted(learner, X, y, sample_weight, classes)
         self._model = learner.fitted(tally, *rows)
         return self
+
+    def learn_one(self, document: str, y: Any, w: float = 1.0) -> Self:
+        """Count one document; see :meth:`partial_fit`.
+
+        Where it is the first one, what the weighted model learns on documents is learned on it
+        alone: call :meth:`reweight` when there are more.
+
+        Parameters
+        ----------
+        document : str
+            A document.
+        y : label
+            Of one type with the labels learned before.
+        w : float, default=1.0
+            Weight, from 0 on.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            For a label that is missing or of another type, or a weight that is negative or not
+            finite. Nothing is counted then.
+        InvalidDocument
+            A ValueError: the document is missing, or is not text.
+        """
+        if not 0.0 <= w < np.inf or is_missing_label(y):
+            raise ValueError(
+                f"learn_one takes a label and a finite weight from 0 on, got y={y!r}, w={w!r}; "
+                "forget_one takes documents away"
+            )
+        return self if w == 0.0 else self.partial_fit([document], [y], sample_weight=[w])
+
+    def forget_one(self, document: str, y: Any, w: float = 1.0) -> Self:
+        """Take one document away; see :meth:`forget`.
+
+        Parameters
+        ----------
+        document : str
+            A document, as it was learned.
+        y : label
+            The label it was learned with.
+        w : float, default=1.0
+            The weight it was learned with.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+        """
+        self._fitted()
+        return self if w == 0.0 else self.forget([document], [y], [w])
 
     @learning
     def forget(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:

@@ -87,6 +87,9 @@ class TextModel(Protocol):
         """log P(c | document) of counted documents, each without itself, float64 (n_documents,
         n_classes)."""
 
+    def equals(self, other: Any) -> bool:
+        """Whether another model holds the same counts, and reads them in the same way."""
+
     def of_one_occurrence(self, k: int) -> Array:
         """What one occurrence of each term adds to the score of class k, above the mean of all
         classes, in nats, float64 (n_terms,)."""
