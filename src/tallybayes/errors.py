@@ -22,6 +22,7 @@ from collections.abc import Hashable, Iterable
 __all__ = [
     "FamilyWarning",
     "IncompatibleTallies",
+    "IndexOrderWarning",
     "InvalidDocument",
     "LeakWarning",
     "LeftOutWarning",
@@ -40,6 +41,7 @@ __all__ = [
     "UnseenLevel",
     "UnseenWarning",
     "WeightScaleWarning",
+    "ZoneWarning",
     "listed",
     "warn_user",
 ]
@@ -169,6 +171,15 @@ class LeftOutWarning(TallyWarning):
 
 class MixedColumnWarning(TallyWarning):
     """A column of numbers holds some strings, which become levels beside the numbers."""
+
+
+class ZoneWarning(TallyWarning):
+    """A column holds times with a time zone and times without one, which are read as UTC."""
+
+
+class IndexOrderWarning(TallyWarning):
+    """X and y are pandas objects with the same index in another order: rows are matched by
+    position."""
 
 
 class UnderflowWarning(TallyWarning):

@@ -13,7 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.errors import IncompatibleTallies
-from tallybayes.estimators.labels import codes_of, labels_and_codes, read_labels, read_weights
+from tallybayes.estimators.labels import (
+    codes_of,
+    labels_and_codes,
+    read_labels,
+    read_weights,
+    warn_of_other_order,
+)
 from tallybayes.estimators.locked_learning import LOCK
 from tallybayes.estimators.parameters import CheckedParameters
 from tallybayes.estimators.predicting import Predicting
@@ -188,6 +194,7 @@ class TallyClassifier(CheckedParameters, Predicting):
         """Counts the rows of X in place of those before; see `fit` of a subclass."""
         self._validate_params()
         x = self._first_rows(X)
+        warn_of_other_order(X, y, sample_weight)
         y = read_labels(y, x, self._name)
         given = read_weights(sample_weight, x)
         classes, codes = labels_and_codes(y)
@@ -368,6 +375,7 @@ class TallyClassifier(CheckedParameters, Predicting):
         :func:`tallybayes.leave_one_out`."""
         model = self._fitted()
         x = self._read_rows(X)
+        warn_of_other_order(X, y, sample_weight)
         labels = read_labels(y, x, self._name)
         own = codes_of(labels, model.schema.classes).astype(np.int64)
         weights = self._weights(sample_weight, x, model.schema.classes, own)

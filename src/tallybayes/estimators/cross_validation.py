@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from tallybayes.errors import TallyWarning
 from tallybayes.estimators.base import TallyClassifier
-from tallybayes.estimators.labels import label_array
+from tallybayes.estimators.labels import label_array, warn_of_other_order
 from tallybayes.estimators.rows import as_rows, rows_of
 
 __all__ = ["cross_validate", "held_out_predictions", "leave_one_out"]
@@ -131,6 +131,7 @@ def cross_validate(
         For bad data or folds.
     """
     model = _need_classifier(model, "cross_validate")
+    warn_of_other_order(X, y, sample_weight)
     X, labels = as_rows(X), label_array(y)
     check_consistent_length(X, labels, sample_weight)
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)

@@ -17,6 +17,7 @@ from sklearn.utils.validation import (
 )
 
 from tallybayes.engines.threads import get_num_threads
+from tallybayes.errors import IndexOrderWarning, warn_user
 from tallybayes.estimators.array_api import as_numpy
 from tallybayes.labels import are_among, places_among, ranked_whole_numbers
 from tallybayes.tables import Table
@@ -28,6 +29,7 @@ __all__ = [
     "labels_and_codes",
     "read_labels",
     "read_weights",
+    "warn_of_other_order",
 ]
 
 Codes = NDArray[np.int32]
@@ -36,6 +38,37 @@ Codes = NDArray[np.int32]
 def is_missing_label(label: Any) -> bool:
     """Whether a label is None, NA or NaN."""
     return label is None or type(label).__name__ == "NAType" or bool(label != label)
+
+
+def warn_of_other_order(X: Any, y: Any, sample_weight: Any = None) -> None:
+    """Warns where labels or weights have the index of X in another order: they are matched to its
+    rows by position."""
+    if type(X) is np.ndarray:
+        return
+    index = getattr(X, "index", None)
+    if not hasattr(index, "equals"):  # a list has a method of this name
+        return
+    for name, given in (("y", y), ("sample_weight", sample_weight)):
+        other = getattr(given, "index", None)
+        if hasattr(other, "equals") and _is_reordered(index, other):
+            warn_user(
+                f"X and {name} have the same index in another order, and rows are matched by "
+                f"position: if the index says which belong together, give {name}.loc[X.index]; if "
+                f"the positions are right, {name}.set_axis(X.index)",
+                IndexOrderWarning,
+            )
+
+
+def _is_reordered(index: Any, other: Any) -> bool:
+    """Whether two indexes hold the same values in different order."""
+    if index is other or len(index) != len(other) or index.equals(other):
+        return False
+    if index.nlevels != other.nlevels:
+        return False
+    if index.is_unique and other.is_unique:
+        return bool(index.isin(other).all())
+    mine, theirs = (i.value_counts(dropna=False) for i in (index, other))
+    return len(mine) == len(theirs) and bool((theirs.reindex(mine.index) == mine).all())
 
 
 def label_array(y: Any) -> NDArray[Any]:

@@ -7,12 +7,13 @@ from abc import abstractmethod
 from typing import Any, BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
 from tallybayes import scoring
 from tallybayes.estimators.array_api import like
+from tallybayes.estimators.labels import warn_of_other_order
 from tallybayes.estimators.notebook import ShownInNotebooks
 from tallybayes.models.base import Model
 from tallybayes.models.class_weights import by_class
@@ -125,6 +126,26 @@ class Predicting(ShownInNotebooks, ClassifierMixin, BaseEstimator):  # type: ign
         model = self._fitted()
         x = self._read_rows(X)
         return self._as_output(scoring.posterior(model.score, x, model.log_prior, log=log), x)
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """The share of rows whose label is predicted.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix (n_rows, n_features)
+            Rows to predict.
+        y : array-like (n_rows,)
+            Their labels.
+        sample_weight : array-like (n_rows,), optional
+            How much each row counts; 1 by default.
+
+        Returns
+        -------
+        float
+            The accuracy, by weight.
+        """
+        warn_of_other_order(X, y, sample_weight)
+        return float(super().score(X, y, sample_weight))
 
     def _as_output(self, scores: Array, x: Any) -> Array:
         """Scores in the type that scikit-learn returns for these rows."""

@@ -15,6 +15,7 @@ from scipy.special import log_softmax
 from tallybayes.models.columns.text_terms import TextTerms
 from tallybayes.models.documents.contract import TextModel
 from tallybayes.readable import html_table, shaded
+from tallybayes.tokens.documents import in_one_string
 from tallybayes.tokens.rows import Documents
 
 __all__ = [
@@ -59,7 +60,7 @@ class DocumentExplanation:
     @property
     def label(self) -> Any:
         """The most probable class."""
-        return self.classes[self._best].item()
+        return self.classes.tolist()[self._best]
 
     @property
     def _best(self) -> int:
@@ -161,7 +162,7 @@ def _against_next(scores: Array, contributions: Array) -> Array:
     return found
 
 
-def explain_document(model: TextModel, rows: Documents, document: str) -> DocumentExplanation:
+def explain_document(model: TextModel, rows: Documents, document: Any) -> DocumentExplanation:
     """Takes the score of a single document apart.
 
     Parameters
@@ -169,13 +170,14 @@ def explain_document(model: TextModel, rows: Documents, document: str) -> Docume
     model : TextModel
     rows : Documents
         The document as a row of the model's terms.
-    document : str
+    document : str, bytes or list of tokens
     """
     contributions = model.scorer.contributions(rows)
     base = model.scorer.intercept
     terms = model.tally.terms[rows.terms].tolist()
     proba = np.exp(log_softmax(base + contributions.sum(axis=0)))
-    return explained(document, terms, contributions, base, model.tally.labels, proba)
+    shown = in_one_string(document)
+    return explained(shown, terms, contributions, base, model.tally.labels, proba)
 
 
 def explained(

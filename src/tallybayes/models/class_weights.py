@@ -191,7 +191,7 @@ def changed(
     new = by_class(weights, classes)
     if (new[lost] > 0.0).any():
         raise ValueError(
-            f"the rows of class {classes[lost & (new > 0.0)][0].item()!r} were counted with "
+            f"the rows of class {classes[lost & (new > 0.0)].tolist()[0]!r} were counted with "
             "weight 0, so that nothing is known of them: fit with other class weights"
         )
     return ChangedWeights(weights, new, new / unweighted)

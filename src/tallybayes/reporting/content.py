@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.estimators.labels import warn_of_other_order
 from tallybayes.estimators.rows import as_rows, labels_of_rows, places_of_labels, rows_of
 from tallybayes.reporting.columns import ColumnFacts
 from tallybayes.reporting.copies import MAX_COMPARED_ROWS, near_copies
@@ -126,6 +127,7 @@ def content_of(
     learned : bool, optional
         Whether the model has learned these rows; by default, whether it can have.
     """
+    warn_of_other_order(X, y)
     X, labels = as_rows(X), labels_of_rows(y)
     n = len(labels)
     if learned is None:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
+from tallybayes.errors import ZoneWarning, warn_user
 from tallybayes.tables.columns import (
     EXACT,
     LARGEST,
@@ -290,6 +291,7 @@ def read_values(values: Sequence[Any] | NDArray[Any], name: str) -> Column:
         raise _no_scalar(objects[row], f"row {row}, column {name!r}")
     numeric = kinds & NUMERIC
     if kinds == {"date"}:
+        _warn_of_zones(objects, name)
         return Numbers(_numbers(objects, [kind is None for kind in kind_of]), "date")
     if numeric and "date" not in kinds:
         other = [kind not in NUMERIC for kind in kind_of]
@@ -304,6 +306,17 @@ def read_values(values: Sequence[Any] | NDArray[Any], name: str) -> Column:
         return Mixed(numbers, _strings(objects, no_text, "mixed"))
     what = kinds.pop() if len(kinds) == 1 else WITH_DATES if "date" in kinds else "mixed"
     return _strings(objects, [kind is None for kind in kind_of], what)
+
+
+def _warn_of_zones(values: list[Any], name: str) -> None:
+    """Warns of times with a zone among times without one."""
+    times = (v for v in values if isinstance(v, datetime.datetime) and not is_missing(v))
+    if len({value.tzinfo is None for value in times}) > 1:
+        warn_user(
+            f"column {name!r} holds times with a time zone and times without one, which are read "
+            "as UTC: give all of them a zone, or none",
+            ZoneWarning,
+        )
 
 
 def _numbers(objects: list[Any], missing: list[bool]) -> NDArray[np.float64]:

@@ -53,8 +53,9 @@ def _dicts(columns: Columns) -> list[dict[str, Any]]:
 
 def _array(values: Values) -> NDArray[Any]:
     """Numbers and booleans in their own type, anything else as objects."""
-    array = np.asarray(values)
-    return array if array.dtype.kind in "biuf" else np.array([*values, None], dtype=object)[:-1]
+    array = np.array([*values, None], dtype=object)[:-1]  # of lists, it has one dimension
+    held = {type(value) for value in values}
+    return np.asarray(values) if held <= {int, float} or held == {bool} else array
 
 
 def numpy_table(columns: Columns) -> NDArray[Any]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
 from tallybayes import _kernels
 from tallybayes.errors import InvalidDocument
 
-__all__ = ["all_at_once", "as_objects", "document_batches", "refuse"]
+__all__ = ["all_at_once", "as_objects", "document_batches", "in_one_string", "refuse"]
 
+FOR_TOKENS = "Documents that are lists of tokens need analyzer=list, or have their tokens joined"
 BATCH_DOCUMENTS = 4096  # documents that an iterator is asked for at a time
 
 
@@ -21,6 +22,14 @@ def as_objects(values: Any) -> Any:
         if hasattr(values, name):
             return list(getattr(values, name)())
     return values
+
+
+def in_one_string(document: Any) -> str:
+    """A document as people read it: bytes as UTF-8, tokens with spaces between them."""
+    document = document.as_py() if hasattr(document, "as_py") else document
+    if isinstance(document, bytes):
+        return document.decode("utf-8", "replace")
+    return document if isinstance(document, str) else " ".join(map(in_one_string, document))
 
 
 def _column(documents: Any) -> Any:
@@ -91,7 +100,7 @@ def _read_column(column: Any) -> _kernels.TextDocuments:
         what = f"a {type(column).__name__}" if kind is None else f"a column of {kind}"
         raise TypeError(
             f"{error}, got {what}: give one column of documents, such as frame['body'], and cast "
-            "what is not a string"
+            f"what is not a string. {FOR_TOKENS}"
         ) from None
 
 
@@ -141,6 +150,11 @@ def refuse(item: Any, number: int) -> None:
             f"document {number} has a lone surrogate, which is not a character and has no UTF-8: "
             "repair it where it was decoded, or drop it by "
             "text.encode('utf-8', 'ignore').decode('utf-8')"
+        )
+    if isinstance(item, Collection):
+        raise InvalidDocument(
+            "a document must be a string or bytes, and document "
+            f"{number} is {type(item).__name__} {item!r}. {FOR_TOKENS}"
         )
     missing = item is None or item != item
     what = "a missing value" if missing else f"{type(item).__name__} {item!r}"

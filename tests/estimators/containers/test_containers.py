@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import copy
 import functools
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import polars as pl
+import pyarrow as pa
 import pytest
 from scipy import sparse
 
@@ -194,3 +197,107 @@ def test_documents(case, kind):
     found = TEXTS[case](column(DOCUMENTS), column(LABELS), column(WEIGHTS), column(FOLDS))
     for name, value in found:
         assert plain(value) == answers_of_texts(case)[name], name
+
+
+TOKENS = [document.split() for document in DOCUMENTS]
+OF_TOKENS = (
+    "list",
+    "tuples",
+    "array",
+    "pandas, index: shuffled",
+    "pandas, index: strings",
+    "polars",
+    "polars, chunks",
+    "Arrow",
+    "Arrow, chunks",
+)
+
+
+@pytest.mark.parametrize("kind", OF_TOKENS)
+def test_documents_that_are_lists_of_tokens(kind):
+    X, y = CONTAINERS[kind].column(TOKENS), CONTAINERS[kind].column(LABELS)
+    expected = CountVectorizer(analyzer=str.split).fit(DOCUMENTS)
+    counted = CountVectorizer(analyzer=list).fit(X)
+    assert counted.vocabulary_ == expected.vocabulary_
+    assert plain(counted.transform(X)) == plain(expected.transform(DOCUMENTS))
+    model = tb.TextNB(analyzer=list, ridge=False).fit(X, y)
+    words = tb.TextNB(analyzer=str.split, ridge=False).fit(DOCUMENTS, LABELS)
+    assert plain(model.predict_proba(X)) == plain(words.predict_proba(DOCUMENTS))
+    assert list(map(str, model.explain(X))) == list(map(str, words.explain(DOCUMENTS)))
+    assert "good" in model.explain(X)[1]._repr_html_()
+    for make in (tb.TextNB, lambda: tb.TextNB(analyzer="word"), CountVectorizer):
+        with pytest.raises((ValueError, TypeError), match="lists of tokens need analyzer=list"):
+            make().fit(X, y)
+
+
+ROWS = {
+    "dict": lambda frame, i: frame.iloc[i].to_dict(),
+    "series": lambda frame, i: frame.iloc[i],
+    "series of objects": lambda frame, i: frame.astype(object).iloc[i],
+    "series of Arrow": lambda frame, i: frame.convert_dtypes(dtype_backend="pyarrow").iloc[i],
+    "series with a name": lambda frame, i: frame.set_axis([f"r{k}" for k in range(N)]).iloc[i],
+    "mapping": lambda frame, i: types.MappingProxyType(frame.iloc[i].to_dict()),
+    "named tuple": lambda frame, i: next(frame.iloc[[i]].itertuples(index=False))._asdict(),
+    "polars": lambda frame, i: pl.from_pandas(frame).row(i, named=True),
+    "Arrow": lambda frame, i: pa.Table.from_pandas(frame, preserve_index=False).to_pylist()[i],
+}
+
+
+@pytest.mark.parametrize("kind", ROWS)
+@pytest.mark.parametrize("make", [tb.NaiveBayes, lambda: tb.WeightedNaiveBayes(parts=1)])
+def test_one_row(make, kind):
+    frame = CONTAINERS["pandas, index: shuffled"].table(MIXED)
+    model, rows = make().fit(frame, LABELS), CONTAINERS["dicts"].table(MIXED)
+    for i in (0, 2, 4):
+        row = ROWS[kind](frame, i)
+        assert model.predict_one(row) == model.predict(frame.iloc[[i]])[0]
+        expected = model.predict_proba(rows[i : i + 1])[0]
+        np.testing.assert_allclose(list(model.predict_proba_one(row).values()), expected, rtol=1e-9)
+        assert str(model.explain_one(row)) == str(model.explain(rows[i : i + 1]))
+    learned = copy.copy(model).learn_one(ROWS[kind](frame, 1), "a").tally_
+    assert learned == copy.copy(model).learn_one(rows[1], "a").tally_
+    assert (
+        copy.copy(model).forget_one(ROWS[kind](frame, 1), "a").tally_
+        == copy.copy(model).forget_one(rows[1], "a").tally_
+    )
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "explain", "partial_fit", "fit"])
+def test_one_row_of_a_frame_is_not_a_table(method):
+    frame = CONTAINERS["pandas, index: shuffled"].table(MIXED)
+    model = tb.NaiveBayes().fit(frame, LABELS)
+    labels = (["a"],) if "fit" in method else ()
+    for row in (frame.iloc[0], frame[["size", "count"]].iloc[0], pl.from_pandas(frame)["size"]):
+        with pytest.raises(ValueError, match=r"a Series, which is not a table: .*iloc\[\[i\]\]"):
+            getattr(model, method)(row, *labels)
+
+
+FRAMES = [kind for kind in CONTAINERS if kind.startswith(("pandas, ", "polars", "Arrow"))]
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_the_source_of_a_lazy_model(kind):
+    source = CONTAINERS[kind].table({**MIXED, "label": LABELS})
+    model = tb.LazyNaiveBayes(source, "label")
+    rows = CONTAINERS["dicts"].table(MIXED)
+    for name, value in predictions(model, rows):
+        assert plain(value) == answers_of_lists("LazyNaiveBayes", True)[name], name
+
+
+SOME = ("list", "array", "pandas, index: shuffled", "pandas, index: repeated", "polars, chunks",
+        "Arrow, views of strings", "Arrow, a batch")  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", SOME)
+def test_reports(kind):
+    container = CONTAINERS[kind]
+    labels = container.column(LABELS)
+    X = container.table(MIXED)
+    page = tb.NaiveBayes().fit(X, labels).report(X, labels).data
+    plain_rows = CONTAINERS["dicts" if container.named else "list"].table(MIXED)
+    expected = tb.NaiveBayes().fit(plain_rows, LABELS).report(plain_rows, LABELS).data
+    assert repr(page) == repr(expected)
+    texts = container.column(DOCUMENTS)
+    model = tb.TextNB(ridge=False).fit(texts, labels)
+    expected = tb.TextNB(ridge=False).fit(DOCUMENTS, LABELS).report(DOCUMENTS, LABELS).data
+    assert repr(model.report(texts, labels).data) == repr(expected)

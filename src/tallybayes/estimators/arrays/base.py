@@ -20,6 +20,7 @@ from tallybayes.estimators.labels import (
     labels_and_codes,
     read_labels,
     read_weights,
+    warn_of_other_order,
 )
 from tallybayes.estimators.locked_learning import learning, lock_of
 from tallybayes.estimators.reported import Reported
@@ -139,6 +140,7 @@ class ArrayClassifier(TallyClassifier, SaysSQL, Reported):
         if class_weight or self.class_weight is not None:
             class_weight = self._class_weight_to_learn()
         x = self._read_rows(X, learning=True)
+        warn_of_other_order(X, y, sample_weight)
         y = read_labels(y, x, self._name)
         known = self._model.schema.classes
         codes = codes_of(y, known)
@@ -166,6 +168,7 @@ class ArrayClassifier(TallyClassifier, SaysSQL, Reported):
         self._validate_params()
         class_weight = self._class_weight_to_learn()
         x = self._first_rows(X)
+        warn_of_other_order(X, y, sample_weight)
         y = read_labels(y, x, self._name)
         given = read_weights(sample_weight, x)
         if classes is None:
@@ -258,6 +261,7 @@ class ArrayClassifier(TallyClassifier, SaysSQL, Reported):
         """
         model = self._fitted()
         x = self._read_rows(X, learning=True)
+        warn_of_other_order(X, y, sample_weight)
         y = read_labels(y, x, self._name)
         codes = codes_of(y, model.schema.classes)
         weights = self._weights(sample_weight, x, model.schema.classes, codes)

@@ -23,6 +23,7 @@ from tallybayes.estimators.labels import (
     labels_and_codes,
     read_labels,
     read_weights,
+    warn_of_other_order,
 )
 from tallybayes.estimators.locked_learning import learning
 from tallybayes.estimators.reported import Reported
@@ -178,6 +179,7 @@ class TableClassifier(ChangingTables, SaysSQL, Reported):
         self._take_held(old.tally, old.seen, old.reading.declared)
         model = self._fitted()
         x = self._read_rows(X)
+        warn_of_other_order(X, y, sample_weight)
         labels = read_labels(y, x, self._name)
         own = codes_of(labels, model.schema.classes).astype(np.intp)
         self._choose(x, own, self._weights(sample_weight, x, model.schema.classes, own))
@@ -287,6 +289,7 @@ class TableClassifier(ChangingTables, SaysSQL, Reported):
             x = self._first_rows(X, more_may_come=True)
         else:
             x = self._read_rows(X, learning=True)
+        warn_of_other_order(X, y, sample_weight)
         y = read_labels(y, x, self._name)
         known, codes = labels_and_codes(y)
         weights = weighted(read_weights(sample_weight, x), class_weight, known, codes)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_n_features
 from tallybayes.engines.contract import Labels
 from tallybayes.engines.groups import merged_tables
 from tallybayes.estimators.base import TallyClassifier
-from tallybayes.estimators.labels import labels_and_codes, read_labels
+from tallybayes.estimators.labels import labels_and_codes, read_labels, warn_of_other_order
 from tallybayes.estimators.locked_learning import learning
 from tallybayes.estimators.tables.declared_classes import labels_named
 from tallybayes.estimators.tables.row_by_row import RowByRow
@@ -215,6 +215,7 @@ class ChangingTables(RowByRow, FromSources):
             self._forget_source(X, y, sample_weight)
             return self
         x = self._rows_to_forget(X)
+        warn_of_other_order(X, y, sample_weight)
         y = read_labels(y, x, self._name)
         known, codes = labels_and_codes(y)
         weights = self._weights(sample_weight, x, known, codes)

@@ -56,7 +56,7 @@ def weights_to_choose_on(what: str, model: TableModel, own: Index, weight: Array
     if (given > held * (1.0 + 1e-9)).any():
         k = int(np.argmax(given - held))
         raise NegativeTally(
-            f"the rows of class {model.schema.classes[k].item()!r} weigh {given[k]:g}, more than "
+            f"the rows of class {model.schema.classes.tolist()[k]!r} weigh {given[k]:g}, more than "
             f"the {held[k]:g} that the model holds of it: choose on rows that were learned, with "
             "the weights that they have by now"
         )

@@ -14,7 +14,7 @@ from tallybayes import scoring
 from tallybayes.engines.contract import Counting
 from tallybayes.engines.registry import engine_of
 from tallybayes.estimators.base import class_prior_of
-from tallybayes.estimators.labels import label_array, labels_and_codes
+from tallybayes.estimators.labels import label_array, labels_and_codes, warn_of_other_order
 from tallybayes.estimators.tables.lazy_questions import (
     Where,
     columns_that_count,
@@ -233,6 +233,7 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         float
             The share of rows whose label is predicted, by weight.
         """
+        warn_of_other_order(rows, y, sample_weight)
         labels = label_array(y)
         return float(accuracy_score(labels, self.predict(rows, where), sample_weight=sample_weight))
 

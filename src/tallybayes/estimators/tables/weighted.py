@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.errors import StaleWarning
 from tallybayes.estimators.base import TallyClassifier
-from tallybayes.estimators.labels import codes_of, read_labels
+from tallybayes.estimators.labels import codes_of, read_labels, warn_of_other_order
 from tallybayes.estimators.locked_learning import learning
 from tallybayes.estimators.tables.hyperparameters import weights_to_choose_on
 from tallybayes.estimators.tables.naive_bayes import NaiveBayes
@@ -310,6 +310,7 @@ class WeightedNaiveBayes(WeightedAnswers):
         self._weighting("simplify")
         model, twin = self._weighted(), copy.copy(self)
         x = self._read_rows(X)
+        warn_of_other_order(X, y, sample_weight)
         labels = read_labels(y, x, self._name)
         own = codes_of(labels, model.schema.classes).astype(np.intp)
         given = self._weights(sample_weight, x, model.schema.classes, own)

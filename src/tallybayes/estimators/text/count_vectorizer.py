@@ -75,7 +75,8 @@ class CountVectorizer(VocabularyVectorizer):
     analyzer : {'word', 'char', 'char_wb', 'cjk'} or callable
         What n-grams are made of: tokens, characters, or characters within words. "cjk" takes each
         character of Han, kana, bopomofo and Hangul for a token, beside other words and marks; a
-        space stands between the tokens of an n-gram.
+        space stands between the tokens of an n-gram. A callable makes the terms of a document,
+        which may be of any type: ``list`` takes documents that are lists of tokens.
     max_df, min_df : float in [0, 1] or int
         Terms in more or fewer documents are left out; a float is a share of the documents.
     max_features : int or None

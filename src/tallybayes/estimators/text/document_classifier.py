@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 
 from tallybayes.errors import StaleWarning, warn_user
-from tallybayes.estimators.labels import codes_of
+from tallybayes.estimators.labels import codes_of, warn_of_other_order
 from tallybayes.estimators.locked_learning import LOCK
 from tallybayes.estimators.notebook import ShownInNotebooks
 from tallybayes.estimators.reported import Reported
@@ -102,6 +102,7 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
         if self.unlabelled is not None:
             need_labels(y, "this call")
         documents = self._counter.rows(X, model.tally)
+        warn_of_other_order(X, y, sample_weight)
         labels = labels_of(y, len(documents), type(self).__name__)
         weights = weights_of(sample_weight, len(documents))
         return CountedRows(documents, codes_of(labels, model.tally.labels), weights)
@@ -171,6 +172,26 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
         best = self.predict_joint_log_proba(X).argmax(axis=1)
         found: NDArray[Any] = self.classes_[best]
         return found
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """The share of documents whose label is predicted.
+
+        Parameters
+        ----------
+        X : list, array or column of str (n_documents,)
+            Documents to predict.
+        y : array-like (n_documents,)
+            Their labels.
+        sample_weight : array-like (n_documents,), optional
+            How much each document counts; 1 by default.
+
+        Returns
+        -------
+        float
+            The accuracy, by weight.
+        """
+        warn_of_other_order(X, y, sample_weight)
+        return float(super().score(X, y, sample_weight))
 
     def leave_one_out(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Array:
         """log P(c | document) of documents that are counted, each without itself.

@@ -14,6 +14,7 @@ from tallybayes.estimators.labels import (
     is_missing_label,
     label_array,
     labels_and_codes,
+    warn_of_other_order,
 )
 from tallybayes.estimators.locked_learning import learning
 from tallybayes.estimators.text.counter import DocumentCounter
@@ -59,6 +60,7 @@ class UpdatedClassifier(DocumentClassifier):
         if self.unlabelled is not None:
             need_labels(y, "this call")
         terms, documents = self._counter.counted(X)
+        warn_of_other_order(X, y, sample_weight)
         labels = labels_of(y, len(documents), type(self).__name__)
         weights = weights_of(sample_weight, len(documents))
         if weights is not None and not weights.all():  # weight 0 is not there

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.errors import TallyWarning, warn_user
-from tallybayes.estimators.labels import labels_and_codes
+from tallybayes.estimators.labels import labels_and_codes, warn_of_other_order
 from tallybayes.estimators.locked_learning import learning
 from tallybayes.estimators.text.counter import DocumentCounter, chosen_analyzer
 from tallybayes.estimators.text.document_updates import UpdatedClassifier
@@ -76,7 +76,8 @@ class TextNB(UpdatedClassifier):
         the classes. With None, documents without a label are refused, and −1 is an ordinary class.
     analyzer : {"auto", "word", "char", "char_wb", "cjk"} or callable, default="auto"
         The units of n-grams. "auto" takes characters if more than three tenths of the characters
-        are Han, kana or Hangul, else words.
+        are Han, kana or Hangul, else words. A callable makes the terms of a document, which may be
+        of any type: ``list`` takes documents that are lists of tokens.
     ngram_range : tuple of (int, int), default=(1, 2)
         The shortest and the longest n-grams.
     token_pattern : str
@@ -219,6 +220,7 @@ class TextNB(UpdatedClassifier):
         if self.unlabelled is not None:
             kept, labels = split_labels(y, len(X), type(self).__name__)
             if not kept.all():
+                warn_of_other_order(X, y, sample_weight)
                 self._model = self._part_labelled(learner, X, kept, labels, sample_weight)
                 return self
         tally, rows = self._counted(learner, X, y, sample_weight)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tallybayes.reporting.columns import ColumnFacts
 from tallybayes.reporting.form.of_documents import text_form
 from tallybayes.reporting.subjects.contract import Contributions, Stated, Subject, Text
+from tallybayes.tokens.documents import in_one_string
 
 __all__ = ["DocumentSubject"]
 
@@ -65,8 +66,7 @@ class DocumentSubject(Subject):
 
     def contributions(self, X: Any) -> Contributions:
         base, of_terms, names = np.zeros(len(self.classes)), [], []
-        for document in X:
-            explained = self.model.explain_one(document)
+        for explained in self.model.explain(X):
             base = explained.base
             of_terms.append(explained.contributions)
             names.append([(str(term), "") for term in explained.terms])
@@ -90,4 +90,4 @@ class DocumentSubject(Subject):
         return Text(form, "", n, len(best), same, float(apart.mean()), float(apart.max()))
 
     def values(self, X: Any) -> list[Mapping[str, Any]]:
-        return [{self.unit: str(document)} for document in X]
+        return [{self.unit: in_one_string(document)} for document in X]
