@@ -163,8 +163,8 @@ def _strings(dtype: Any) -> Callable[[pd.DataFrame], pd.DataFrame]:
     """Columns of strings, and of nothing else, in another type."""
 
     def change(frame: pd.DataFrame) -> pd.DataFrame:
-        texts = [n for n in frame if pd.api.types.infer_dtype(frame[n], skipna=True) == "string"]
-        return frame.astype(dict.fromkeys(texts, dtype))
+        strings = [n for n in frame if pd.api.types.infer_dtype(frame[n], skipna=True) == "string"]
+        return frame.astype(dict.fromkeys(strings, dtype))
 
     return change
 

@@ -16,6 +16,7 @@ from tallybayes.engines.sql.values import Bound, Values, Written
 from tallybayes.sources.databases.duckdb import OwnDatabase, library, need_one_select
 from tallybayes.sources.databases.names import quoted_path
 from tallybayes.sources.find import is_in_duckdb
+from tallybayes.tables.for_databases import for_database
 
 __all__ = ["DuckDBSource"]
 
@@ -208,7 +209,7 @@ class DuckDBSource:
             else:
                 with self._own.cursor() as own:
                     if self._text is None:
-                        own.register(SOURCE_NAME, self._source)
+                        own.register(SOURCE_NAME, for_database(self._source))
                     text = self._text or SOURCE_NAME
                     relation = own.sql(f"SELECT * FROM {text}")
                     yield _Opened(own, relation, text, self._once)
