@@ -217,3 +217,24 @@ def test_a_blank_text_stays_what_it_is():
     assert tabbed(b"") == b""
     assert tabbed(b" \n\t\n") == b"\n\n"
     assert io.BytesIO(tabbed(b"5'10\" tall  x\n")).read() == b"5'10\"\ttall\tx\n"
+
+
+# ---- long records --------------------------------------------------------------------------------
+@pytest.mark.parametrize("quote", ["", '"'])
+@pytest.mark.parametrize(("options", "before"), [({}, ""), ({"skip": 2}, f"{'x' * 70_000}\nb\n")])
+def test_a_header_may_be_of_any_length(tmp_path, options, before, quote):
+    names = [f"gene{i}" + "x" * 1000 for i in range(150)]  # 150 kB, more than is looked at first
+    header = ",".join(f"{quote}{name}{quote}" for name in [*names, "y"])
+    rows = "".join(",".join("1" * 150) + f",{y}\n" for y in "abab")
+    for name, encoding in (("t.csv", "utf-8"), ("u.csv", "utf-16")):
+        path = written(tmp_path, (before + header + "\n" + rows).encode(encoding), name)
+        source = tallybayes.csv(path, encoding=encoding, **options)
+        assert source.header == [*names, "y"]
+        assert tallybayes.collect(source, "y").classes.count.tolist() == [2, 2]
+
+
+def test_a_name_beyond_the_first_look_is_found_twice(tmp_path):
+    names = [f"gene{i}" + "x" * 1000 for i in range(150)]
+    path = written(tmp_path, ",".join([*names, names[-1]]) + "\n" + ",".join("1" * 151))
+    with pytest.raises(SourceError, match="two columns are named 'gene149x"):
+        tallybayes.csv(path)

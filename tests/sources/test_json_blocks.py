@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import tallybayes
 from tallybayes import NaiveBayes
-from tallybayes.errors import SourceError
+from tallybayes.errors import LeftOutWarning, SourceError
 from tallybayes.sources.text_files.cells import Misfit
 from tallybayes.sources.text_files.json_blocks import JsonReader
 from tallybayes.sources.text_files.json_file import JsonLines
@@ -134,3 +134,33 @@ def test_parts_may_be_left_unread(tmp_path):
     assert not isinstance(last.columns["b"], Empty)
     assert first.n_rows > 1
     assert np.array_equal(first.columns["a"].values[:2], [0.0, 1.0])
+
+
+def test_the_first_object_may_be_of_any_length(tmp_path):
+    row = {f"gene{i}" + "x" * 1000: i for i in range(150)}
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(json.dumps({**row, "y": y}) + "\n" for y in "abab"))
+    assert JsonLines(str(path)).header == [*row, "y"]
+
+
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("ends", ["[]", ('{"b":', "}")])
+def test_a_value_too_deep_to_read_is_an_error_with_its_line(tmp_path, first, ends):
+    value = ends[0] * 100_000 + "1" + ends[1] * 100_000
+    lines = ['{"a":1,"y":"v"}\n', f'{{"a":{value},"y":"u"}}\n']
+    path = tmp_path / "deep.jsonl"
+    path.write_text("".join(reversed(lines) if first else lines))
+    line = 1 if first else 2
+    with pytest.raises(SourceError, match=rf"deep\.jsonl, line {line} holds .* too deep"):
+        NaiveBayes().fit(path, "y")
+
+
+def test_a_deep_value_is_left_out_as_any_nested_value(tmp_path):
+    path = tmp_path / "deep.jsonl"
+    row = f'{{"a":{"[" * 900}{"]" * 900},"b":1,"y":"u"}}\n'
+    path.write_text(row)
+    with pytest.warns(LeftOutWarning, match="column 'a' holds an array"):
+        NaiveBayes().fit(path, "y")
+    path.write_text('{"a":1,"b":1,"y":"u"}\n' + row)
+    with pytest.warns(LeftOutWarning, match="column 'a' holds an array"):
+        NaiveBayes().fit(path, "y")

@@ -15,9 +15,10 @@ from tallybayes.errors import SourceError
 from tallybayes.sources.opening.places import is_remote, opened
 from tallybayes.sources.opening.unpacking import DAMAGE, ZIP, packing_of, unpacked, unzipped
 
-__all__ = ["HEAD_BYTES", "Stream", "beginning", "read_once"]
+__all__ = ["HEAD_BYTES", "MAX_RECORD_BYTES", "Stream", "beginning", "read_once"]
 
 HEAD_BYTES = 1 << 16  # bytes that are looked at to find format and delimiter
+MAX_RECORD_BYTES = 1 << 26  # bytes that a record may have
 
 
 def read_once(path: str) -> bool:
@@ -77,6 +78,17 @@ class Stream(io.RawIOBase):
 
     @property
     def head(self) -> bytes:
+        """The first bytes, which are not read yet."""
+        return self._pending
+
+    def look(self, is_enough: Callable[[bytes], bool]) -> bytes:
+        """The first bytes, more of them until they are enough, the input ends, or a record would be
+        too long."""
+        while not is_enough(self._pending) and len(self._pending) < MAX_RECORD_BYTES:
+            before = self._pending
+            self._pending = self.read(2 * max(len(before), HEAD_BYTES))
+            if len(self._pending) == len(before):
+                break
         return self._pending
 
     @property

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from tallybayes._kernels import last_record_end
 from tallybayes.errors import SourceError
+from tallybayes.sources.opening.stream import MAX_RECORD_BYTES
 from tallybayes.sources.text_files.blanks import tabbed
 from tallybayes.sources.text_files.delimited import Dialect, wrong_encoding
 
@@ -16,7 +17,6 @@ __all__ = ["Block", "blocks"]
 FIRST_BLOCK_BYTES = 1 << 20
 """The first block shows on one thread what the columns hold."""
 
-MAX_RECORD_BYTES = 1 << 26  # bytes that a record may have
 UTF8 = ("utf-8", "utf8")
 
 

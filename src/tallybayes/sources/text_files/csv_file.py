@@ -9,14 +9,14 @@ from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
-from tallybayes.errors import SourceError
+from tallybayes.errors import SourceError, listed
 from tallybayes.sources.arrow_types import columns_of
 from tallybayes.sources.contract import Part, ReadAgain, SourceColumn
 from tallybayes.sources.opening.stream import Stream, read_once
 from tallybayes.sources.text_files.blocks import Block, blocks
 from tallybayes.sources.text_files.cells import Kind, Misfit
 from tallybayes.sources.text_files.csv_columns import CsvColumns
-from tallybayes.sources.text_files.delimited import dialect_of, line_of_row
+from tallybayes.sources.text_files.delimited import dialect_of, has_header, line_of_row
 from tallybayes.sources.text_files.options import Layout, Spelling
 from tallybayes.sources.text_files.text_file import TextFile
 from tallybayes.tables import Table, arrow
@@ -77,7 +77,8 @@ class CsvFile(TextFile):
         self._mixed, self._left_out = set(mixed), frozenset(left_out)
         stream = stream or Stream(path)
         try:
-            self._dialect = dialect_of(self.name, stream.head, layout)
+            head = stream.look(partial(has_header, layout=layout))
+            self._dialect = dialect_of(self.name, head, layout)
         except BaseException:
             stream.close()
             raise
@@ -115,14 +116,17 @@ class CsvFile(TextFile):
             yield Part(read, self.name, typed=False, place=self._place, done=done)
 
     def _reader(self, names: Sequence[str] | None, as_written: Collection[str]) -> CsvColumns:
-        named = self._dialect.named
+        named, asked = self._dialect.named, None if names is None else set(names)
+        there = set(named)
         for name in names or ():
-            if name not in named:
-                raise SourceError(f"{self.name} has no column {name!r}; its columns are {named}")
+            if name not in there:
+                raise SourceError(
+                    f"{self.name} has no column {name!r}; its columns are {listed(named)}"
+                )
         wanted = [
             name
             for name in named
-            if name not in self._left_out and (names is None or name in names)
+            if name not in self._left_out and (asked is None or name in asked)
         ]
         kinds: dict[str, Kind] = dict.fromkeys(self._mixed, "number or text")
         kinds |= dict.fromkeys(as_written, "text")

@@ -10,10 +10,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from tallybayes._kernels import last_record_end
 from tallybayes.errors import SourceError
 from tallybayes.sources.opening.foreign import header_hint
 from tallybayes.sources.opening.sniffing import delimiter_of, need_text
-from tallybayes.sources.opening.stream import Stream, read_once
+from tallybayes.sources.opening.stream import HEAD_BYTES, Stream, read_once
 from tallybayes.sources.text_files.blanks import tabbed
 from tallybayes.sources.text_files.options import BLANKS, Layout
 
@@ -22,6 +23,7 @@ __all__ = [
     "dialect_of",
     "explained",
     "first_uneven",
+    "has_header",
     "line_of_record",
     "line_of_row",
     "wrong_encoding",
@@ -71,16 +73,36 @@ class Dialect(NamedTuple):
         return " " if self.blanks else self.delimiter
 
 
+def _decoded(head: bytes, layout: Layout) -> str:
+    """The first bytes as text. A character that the look cuts in two is left out; any other fault
+    is found in place."""
+    decoder = codecs.getincrementaldecoder(layout.encoding)("replace")
+    return decoder.decode(head).removeprefix("\ufeff")
+
+
+def _below_skipped(text: str, layout: Layout) -> str:
+    return "".join(text.splitlines(keepends=True)[layout.skip :]).lstrip("\r\n")
+
+
+def has_header(head: bytes, layout: Layout) -> bool:
+    """Whether the first bytes of a file hold its first record as a whole."""
+    if b"\n" not in head and b"\r" in head:
+        return True  # which is refused
+    text = _below_skipped(_decoded(head, layout), layout)
+    delimiter = layout.delimiter or delimiter_of(text[:HEAD_BYTES])
+    sign = " " if delimiter == BLANKS else delimiter
+    return last_record_end(text.encode("utf-8", "replace"), sign.encode()) > 0
+
+
 def dialect_of(path: str, head: bytes, layout: Layout = Layout()) -> Dialect:  # noqa: B008  # frozen
     """Delimiter and header of a file that begins so."""
     encoding = layout.encoding
     if encoding.lower() in ("utf-8", "utf8"):
         need_text(path, head)
-    # a character that the look cuts in two is left out; any other fault is found in place
-    text = codecs.getincrementaldecoder(encoding)("replace").decode(head).removeprefix("\ufeff")
+    text = _decoded(head, layout)
     if "\0" in text:
         raise SourceError(f"{path} is a binary file, or not {encoding} text")
-    text = "".join(text.splitlines(keepends=True)[layout.skip :]).lstrip("\r\n")
+    text = _below_skipped(text, layout)
     if not text:
         raise SourceError(f"{path} has nothing below the {layout.skip} lines that are skipped")
     blanks = layout.delimiter == BLANKS
@@ -99,12 +121,14 @@ def dialect_of(path: str, head: bytes, layout: Layout = Layout()) -> Dialect:  #
     found = Dialect(delimiter, encoding, [], [], layout.header, layout.skip, blanks)
     header = _header(path, first, layout, found)
     named = [name for name in header if name]
+    seen: set[str] = set()
     for name in named:
-        if named.count(name) > 1:
+        if name in seen:
             hint = header_hint(named)
             raise SourceError(
                 f"{path}: two columns are named {name!r}: rename or remove one{hint and '.'}{hint}"
             )
+        seen.add(name)
     # a column without a name, as pandas writes its index, is not read
     header = [name or f"\0{i}" for i, name in enumerate(header)]
     return found._replace(header=header, named=named)

@@ -109,7 +109,7 @@ class JsonBatches:
         self.spelling = spelling
         self._stream: Stream | None = Stream(path) if stream is None else stream
         try:
-            head = self._stream.head
+            head = self._stream.look(lambda head: b"\n" in head.lstrip())
             need_readable(self.name, head)
             need_text(self.name, head)
             self.first_keys = jsonlines.first_keys(head)

@@ -17,6 +17,7 @@ from tallybayes.sources.text_files.batch import Batch
 
 __all__ = ["NestedValue", "batches", "blocks", "first_keys", "lines_of_rows", "parsed"]
 
+MAX_SHOWN = 40  # characters of a value in a message
 HINT = ": turn the array into lines (jq -c '.[]')"
 
 
@@ -35,7 +36,7 @@ def _column(values: list[Any], name: str, path: str, lines: list[int]) -> Any:
         if odd in types:
             at = next(i for i, value in enumerate(values) if type(value) is odd)
             raise NestedValue(
-                f"{path}, line {lines[at]}: {name!r} holds {json.dumps(values[at])[:40]}; columns "
+                f"{path}, line {lines[at]}: {name!r} holds {_beginning(values[at])}; columns "
                 f"hold numbers, strings or true/false: unpack it, or leave it out of the file",
                 name,
                 "object" if odd is dict else "array",
@@ -49,6 +50,16 @@ def _column(values: list[Any], name: str, path: str, lines: list[int]) -> Any:
     return pa.array([None if v is None else as_text(v) for v in values], pa.string())
 
 
+def _beginning(value: Any) -> str:
+    """The first characters of a value as JSON."""
+    pieces: list[str] = []
+    for piece in json.JSONEncoder().iterencode(value):
+        pieces.append(piece)
+        if sum(map(len, pieces)) >= MAX_SHOWN:
+            break
+    return "".join(pieces)[:MAX_SHOWN]
+
+
 def first_keys(head: bytes) -> list[str]:
     """The keys of the first rows, of the first bytes of a file; nothing where they hold less than
     a row."""
@@ -56,7 +67,7 @@ def first_keys(head: bytes) -> list[str]:
     for line in head.removeprefix(codecs.BOM_UTF8).split(b"\n"):
         try:
             row = json.loads(line) if line.strip() else {}
-        except ValueError:  # the last one is cut off, or reading it explains it
+        except (ValueError, RecursionError):  # cut off, or reading it explains it
             break
         keys.update(dict.fromkeys(row) if isinstance(row, dict) else {})
     return list(keys)
@@ -76,6 +87,11 @@ def _rows(path: str, lines: Iterable[bytes], first: int) -> Iterator[tuple[int, 
             raise SourceError(
                 f"{path}, line {number} is not valid JSON ({error}): JSON lines hold one object "
                 f"per line{hint}"
+            ) from None
+        except RecursionError:
+            raise SourceError(
+                f"{path}, line {number} holds objects or arrays within each other, too deep to be "
+                "read: columns hold numbers, strings or true/false, so leave it out of the file"
             ) from None
         if not isinstance(row, dict):
             hint = HINT if isinstance(row, list) else ": each line has to be one"
