@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import datetime
 import gzip
+import json
 import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tallybayes import NaiveBayes
+import tallybayes
+from tallybayes import NaiveBayes, WeightedNaiveBayes
 from tallybayes.engines.contract import Counting, CountLevels
 from tallybayes.engines.memory.engine import MemoryEngine
 from tallybayes.engines.stream.engine import StreamEngine
-from tallybayes.errors import LeftOutWarning, SourceError
+from tallybayes.errors import LeftOutWarning, MixedColumnWarning, SourceError
 from tallybayes.families import Poisson
 from tallybayes.sources.files import source_of_paths
 from tallybayes.sources.find import is_source, source_of
@@ -324,3 +327,40 @@ def test_a_file_that_may_not_be_read_is_named(folder, monkeypatch):
     monkeypatch.setattr("pyarrow.parquet.ParquetFile", refused)
     with pytest.raises(SourceError, match=r"t\.parquet: no permission to read it"):
         NaiveBayes().fit(folder / "t.parquet", "y")
+
+
+@pytest.mark.parametrize("text", ["inf", "-inf", "Infinity", "1e400"])
+@pytest.mark.parametrize("model", [NaiveBayes, WeightedNaiveBayes])
+def test_numbers_with_an_infinite_one_are_refused_by_every_class(tmp_path, text, model):
+    cells = [text if i == 3 else i for i in range(30)]
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n" + "".join(f"{x},{'ab'[i % 2]}\n" for i, x in enumerate(cells)))
+    lines = tmp_path / "t.jsonl"
+    rows = [{"x": x, "y": "ab"[i % 2]} for i, x in enumerate(cells)]
+    lines.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    frame = pd.DataFrame(rows)
+    refused = r"column 'x' is infinite: give a finite number"
+    for learn in (
+        lambda: model().fit(path, "y"),
+        lambda: model().fit(tallybayes.csv([path, path]), "y"),
+        lambda: model().fit(lines, "y"),
+        lambda: model().fit(frame, "y"),
+        lambda: model().fit(frame[["x"]], frame["y"]),
+        lambda: tallybayes.collect(path, "y"),
+    ):
+        with pytest.raises(ValueError, match=refused):
+            learn()
+    with pytest.raises(ValueError, match=r"t\.csv, line 5: column 'x' is infinite"):
+        model().fit(path, "y")
+    with pytest.raises(ValueError, match=r"row 3: column 'x' is infinite"):
+        model().fit(frame, "y")
+
+
+def test_infinity_among_other_strings_is_a_level(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n" + "".join(f"{x},{'ab'[i % 2]}\n" for i, x in enumerate("123456")))
+    with path.open("a") as file:
+        file.write("inf,a\nsup,b\n")
+    with pytest.warns(MixedColumnWarning, match="'inf', 'sup'"):
+        model = NaiveBayes().fit(path, "y")
+    assert model.forget(path, "y").class_count_.sum() == 0.0

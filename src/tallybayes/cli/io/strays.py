@@ -6,13 +6,11 @@ from __future__ import annotations
 import re
 from collections.abc import Container
 
-import numpy as np
-
 from tallybayes.cli.io.model_file import ModelFile, state_of
 from tallybayes.cli.io.rows import Rows
 from tallybayes.cli.terminal.console import note
 from tallybayes.estimators.tables.base import TableClassifier
-from tallybayes.models.columns.mixed import Held
+from tallybayes.models.columns.mixed import Held, is_infinite
 from tallybayes.schema import Schema
 
 __all__ = [
@@ -51,15 +49,8 @@ def need_finite(model: TableClassifier, source: Rows) -> None:
     levels = _levels(state.schema)
     for name, (row, _) in source.first_strings.items():
         held = state.counted.get(name, Held())
-        if held.numbers and held.strings and all(map(_is_infinite, levels[name])):
+        if held.numbers and held.strings and all(map(is_infinite, levels[name])):
             raise source.infinite(name, row)
-
-
-def _is_infinite(text: str) -> bool:
-    try:
-        return bool(np.isinf(float(text)))
-    except ValueError:
-        return False
 
 
 def note_strays(file: ModelFile, source: Rows, known: Container[str] = ()) -> None:

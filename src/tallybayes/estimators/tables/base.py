@@ -38,7 +38,7 @@ from tallybayes.models.base import Model, joined_declared
 from tallybayes.models.class_weights import weighted
 from tallybayes.models.columns.declarations import Declared, declared, names_declared
 from tallybayes.models.columns.declared_counts import check_counts
-from tallybayes.models.columns.mixed import warn_of_mixed
+from tallybayes.models.columns.mixed import need_finite, warn_of_mixed
 from tallybayes.models.columns.rows import (
     Names,
     RowsToCount,
@@ -154,6 +154,7 @@ class TableClassifier(ChangingTables, SaysSQL, Reported):
         tally = self._counted(x, Labels(classes, codes, aged), x.declared)
         if weights is not None and weights.min(initial=0.0) < 0.0:
             tally.need_non_negative("fit with these negative weights")
+        need_finite(tally, {})
         model = self._hold(tally, x.names, x.declared, has_names=x.has_names)
         if weights is not None:
             model.note_strings(x, weights)

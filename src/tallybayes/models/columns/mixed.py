@@ -13,7 +13,7 @@ column becomes one of the two:
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,10 +47,13 @@ __all__ = [
     "A_NUMBER",
     "Held",
     "as_read",
+    "first_infinite",
     "held_values",
+    "is_infinite",
     "kind_of",
     "levels_asked",
     "names_of_strings",
+    "need_finite",
     "values_of_columns",
     "warn_of_mixed",
 ]
@@ -229,6 +232,50 @@ def names_of_strings(table: Table) -> list[str]:
         return any(number_of_text(held.levels[k]) is None for k in codes[codes >= 0].tolist())
 
     return [name for name, column in table.columns.items() if some(column)]
+
+
+def is_infinite(text: str) -> bool:
+    """Whether a string is a number without end, or beyond the largest float."""
+    try:
+        return bool(np.isinf(float(text)))
+    except ValueError:
+        return False
+
+
+def first_infinite(table: Table) -> dict[str, int]:
+    """The first row with a string that is an infinite number, such as inf, of each column that
+    holds numbers and strings."""
+    found = {}
+    for name, column in table.columns.items():
+        if isinstance(column, Mixed):
+            infinite = np.array([*map(is_infinite, column.strings.levels), False])
+            rows = np.flatnonzero(infinite[column.strings.codes])
+            if len(rows):
+                found[name] = int(rows[0])
+    return found
+
+
+def need_finite(tally: TableTally, places: Mapping[str, str]) -> None:
+    """Raises ValueError for a column of numbers whose only strings are infinite numbers; among
+    other strings they are levels.
+
+    Parameters
+    ----------
+    tally : TableTally
+    places : mapping of str to str
+        By column, where the first such string is.
+    """
+    for name, (levels, _) in _mixed(tally).items():
+        [columns] = [g for g in tally.schema.groups if g.key == ((name,), "levels")]
+        assert columns.levels is not None
+        strings = columns.levels[0][levels.counts.any(axis=0)].tolist()
+        if strings and all(map(is_infinite, strings)):
+            where = f"{places[name]}: " if name in places else ""
+            raise ValueError(
+                f"{where}column {name!r} is infinite: give a finite number, or leave it empty (in "
+                f"Python, tallybayes.csv(…, missing_of={{{name!r}: [{strings[0]!r}]}}) reads it as "
+                f"missing; on the command line, --null {strings[0]})"
+            )
 
 
 def _counted(tally: TableTally, name: str, values: Numbers, counts: Array) -> list[Group]:

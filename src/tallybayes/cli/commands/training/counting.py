@@ -10,7 +10,6 @@ from tallybayes.cli.io.locking import alone
 from tallybayes.cli.io.model_file import ModelFile
 from tallybayes.cli.io.plan import Plan
 from tallybayes.cli.io.rows import Rows
-from tallybayes.cli.io.strays import need_finite
 from tallybayes.cli.io.targets import need_columns
 from tallybayes.cli.report.data_quality import note_unlabelled
 from tallybayes.cli.terminal.console import Bar, document, line, number_of, progress, say
@@ -74,7 +73,6 @@ class Counting:
             self._counted = model._fit_source(
                 self.rows, self.target, None, at_least=MAX_SAMPLE_ROWS
             )
-        need_finite(model, self.rows)
         if self.class_weight is not None:  # later rows have the weights that these have
             model.set_params(class_weight=dict(model.class_weight_))
         return model

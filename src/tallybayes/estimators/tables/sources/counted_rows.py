@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -62,12 +62,15 @@ class Counted:
     n_rows : int
     sample : Sample
         Empty where no sample is requested.
+    infinite : dict
+        By column of numbers and strings, where the first string is that is an infinite number.
     """
 
     tally: TableTally
     first: RowsToCount
     n_rows: int
     sample: Sample
+    infinite: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,6 +21,7 @@ from tallybayes.estimators.tables.sources.predicting import PredictingSources
 from tallybayes.labels import places_among
 from tallybayes.models.class_weights import ClassWeights, by_class, resolved, weighted
 from tallybayes.models.columns.declarations import Declared, declared
+from tallybayes.models.columns.mixed import need_finite
 from tallybayes.models.columns.rows import Names, RowsToCount, first_rows, rows_to_count
 from tallybayes.models.table import TableModel
 from tallybayes.sources.find import is_source
@@ -139,6 +140,7 @@ class FromSources(PredictingSources):
             tally = tally.weighted(by_class(class_weight, known))
         tally = with_classes(tally, classes)
         tally.need_non_negative("fit with these negative weights")
+        need_finite(tally, counted.infinite)
         first = counted.first
         model = self._hold(tally, first.names, first.declared, has_names=True)
         model.class_weight = class_weight

@@ -22,6 +22,7 @@ from tallybayes.estimators.tables.sources.counted_rows import (
     sample_of,
 )
 from tallybayes.estimators.tables.sources.where_rows_lie import count_where_rows_lie
+from tallybayes.models.columns.mixed import first_infinite
 from tallybayes.sources.contract import Part, Source, SourceColumn, is_distributed, restarted
 from tallybayes.sources.find import is_source, source_of
 from tallybayes.sources.locating import located
@@ -95,7 +96,8 @@ def tables_of(
 class _CountedPart:
     counted: CountedRows
     kept: Kept | None
-    where: str
+    part: Part
+    infinite: dict[str, int]
 
 
 class _PartError(Exception):
@@ -153,14 +155,15 @@ def count_parts(
         try:
             rows, labels = how.read(table)
             counted = CountedRows.of(rows, how.count(rows, labels), part.typed)
+            infinite = first_infinite(rows)
         except SourceError:
             raise
         except ValueError as error:
             raise _PartError(part, error) from error
         if max_rows == 0:  # the next part then has the memory of this one
-            return _CountedPart(counted, None, part.where)
+            return _CountedPart(counted, None, part, infinite)
         kept = Kept(Table(rows.columns, rows.n_rows, True), labels, part.typed)
-        return _CountedPart(counted, kept, part.where)
+        return _CountedPart(counted, kept, part, infinite)
 
     def count_all() -> Counted:
         counting = _Counting(how, max_rows)
@@ -184,9 +187,10 @@ class _Counting:
         self._sampler: Sampler[Kept] = Sampler(max_rows)
         self._in_file = 0
         self._where = ""
+        self._infinite: dict[str, str] = {}
 
     def add(self, part: _CountedPart) -> None:
-        before, n_rows = self._counted, part.counted.n_rows
+        before, n_rows, where = self._counted, part.counted.n_rows, part.part.where
         try:
             self._counted = (
                 part.counted
@@ -196,12 +200,17 @@ class _Counting:
         except IncompatibleTallies as error:
             what = f"the label {self._how.target!r}: " if "class labels" in str(error) else ""
             raise IncompatibleTallies(
-                f"{part.where}, after the rows of {self._where}: {what}{error}"
+                f"{where}, after the rows of {self._where}: {what}{error}"
             ) from error
         if part.kept is not None:
             self._sampler.add(part.kept, n_rows)
-        self._in_file = n_rows + (self._in_file if part.where == self._where else 0)
-        self._where = part.where
+        in_file = self._in_file if where == self._where else 0
+        for name, row in part.infinite.items():
+            if name not in self._infinite:
+                in_all = row + in_file
+                place = part.part.place(in_all) if part.part.place else f"row {in_all}"
+                self._infinite[name] = f"{where}, {place}" if where else place
+        self._in_file, self._where = n_rows + in_file, where
 
     def explained(self, error: _PartError) -> ValueError:
         """An error that names the place of its row."""
@@ -213,4 +222,5 @@ class _Counting:
             raise ValueError(f"{name} has no rows: there is nothing to learn from")
         tally, labels = self._counted.tallies.read()
         sample = sample_of(self._sampler.parts(), labels, tally.schema.classes)
-        return Counted(tally, self._counted.first, self._counted.n_rows, sample)
+        first, n_rows = self._counted.first, self._counted.n_rows
+        return Counted(tally, first, n_rows, sample, self._infinite)
