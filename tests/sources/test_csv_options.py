@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 
 import pandas as pd
 import pytest
@@ -14,6 +15,7 @@ from tallybayes import NaiveBayes
 from tallybayes.errors import SourceError
 from tallybayes.sources.contract import restarted
 from tallybayes.sources.files import source_of_paths
+from tallybayes.sources.find import source_of
 from tallybayes.sources.text_files.blanks import tabbed
 from tallybayes.sources.text_files.options import Layout
 from tallybayes.tables.columns import values_of
@@ -133,6 +135,13 @@ def test_signs_in_other_places_are_no_signs_of_thousands(tmp_path):
         ["01-Jan-2020", "31-DEC-2021"],
         ["Wed, 01 Jan 2020", "Fri, 31 Dec 2021"],
         ["2020-01-01", "31. December 2021"],
+        ["01-Jan-20", "31-Dec-21"],
+        ["2020/1/1", "2021/12/31"],
+        ["2020.01.01", "2021-12-31"],
+        ["2020-1-1", "2021-12-31"],
+        ["Wed, 1 Jan 2020 00:00:00 GMT", "Thu, 30 Dec 2021 20:00:00 -0400 (AST)"],
+        ["Wed Jan  1 00:00:00 2020", "Fri Dec 31 00:00:00 UTC 2021"],
+        ["2020/1/1 12:00 AM", "31-Dec-21 12:00:00 am"],
     ],
 )
 def test_dates_in_words_are_dates(tmp_path, cells):
@@ -150,6 +159,43 @@ def test_dates_in_digits_need_their_order(tmp_path):
     assert day["e"] == ["12/31/2021", "2/1/2020"]
     assert month["e"] == ["2021-12-31", "2020-02-01"]
     assert month["d"] == ["31.12.2021", "01.02.2020 10:30"]
+
+
+def test_years_of_two_digits_are_those_of_posix(tmp_path):
+    path = written(tmp_path, "d,y\n31.12.68,a\n1/1/69,b\n5/6/00,b\n")
+    assert read(tallybayes.csv(path, dates="dmy"))["d"] == [
+        "2068-12-31",
+        "1969-01-01",
+        "2000-06-05",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cells", "seconds"),
+    [
+        (["07:30", "23:59", "0:05"], [27000, 86340, 300]),
+        (["07:30:15", "23:59:59.25", "00:00:00"], [27015, 86399.25, 0]),
+        (["12:00 AM", "1:05 PM", "12:30 p.m."], [0, 47100, 45000]),
+    ],
+)
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_times_of_day_are_seconds(tmp_path, cells, seconds, form):
+    cells = [*cells, "NA"]
+    if form == "csv":
+        text = "d;y\n" + "".join(f"{cell};a\n" for cell in cells)
+    else:
+        text = "".join(json.dumps({"d": cell, "y": "a"}) + "\n" for cell in cells)
+    source = source_of(written(tmp_path, text, f"t.{form}"))
+    assert read(source)["d"] == [*seconds, None]
+
+
+@pytest.mark.parametrize(
+    "other", ["24:00", "7:60", "13:00 PM", "0:10 AM", "x", "1:2", "07:30:15:00"]
+)
+def test_what_is_no_time_makes_a_column_of_strings(tmp_path, other):
+    for cells in ([other, "07:30"], ["07:30"] * 100 + [other]):
+        path = written(tmp_path, "d,y\n" + "".join(f"{cell},a\n" for cell in cells))
+        assert read(source_of_paths([str(path)], block=64))["d"] == cells
 
 
 def test_what_is_no_date_is_a_string(tmp_path):

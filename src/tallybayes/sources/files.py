@@ -144,10 +144,13 @@ def csv(
         The sign between groups of three digits, as in 1.000,00.
     dates : {"ymd", "dmy", "mdy"}, default="ymd"
         The order of dates in digits that end with the year, such as 31.12.2020; under "ymd" these
-        are strings. Dates that begin with the year, and those with the month in English, such as
-        Jan 01 2020, are read in any case.
+        are strings. Dates that begin with the year, such as 2020/1/31, and those with the month in
+        English, such as Jan 01 2020, 18-Nov-21 and those of RFC 2822, are read in any case. Times
+        of day, such as 07:30 and 7:30:15 PM, are the seconds since midnight.
     missing : sequence of str
-        Strings that are missing values: "", "NA", "?", "nan" and "null" by default.
+        Strings that are missing values, among numbers and among strings. By default those that
+        pandas, polars, R, DuckDB and Excel write: "", NA, <NA>, NaN, nan, -nan, NaT, null, NULL and
+        Excel's errors, such as #N/A; and ?. ``missing=[""]`` takes all of these as text.
     missing_of : mapping of str to sequence of str, optional
         More of them, by column.
 

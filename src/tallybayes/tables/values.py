@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import numbers
+import re
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
@@ -45,6 +46,7 @@ __all__ = [
     "read_objects",
     "read_strings",
     "read_value",
+    "seconds_of_text",
 ]
 
 
@@ -66,6 +68,8 @@ SPANS = {"duration": (datetime.timedelta, np.timedelta64), "time": (datetime.tim
 
 TIMES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 """Types of dates, times of day and durations, some of which Python makes numbers of."""
+TIME_OF_DAY = re.compile(r"\d{1,2}:\d\d(:\d\d(\.\d+)?)?")
+
 EPOCH = datetime.datetime(1970, 1, 1)
 DAY = 86400.0
 ENDS = datetime.datetime.min, datetime.datetime.max.replace(microsecond=0)
@@ -125,6 +129,17 @@ def days_of_text(text: str) -> float | None:
     """A date or time in ISO 8601 as days since 1970; None if the string is not a date."""
     try:
         return days_of(datetime.datetime.fromisoformat(text))
+    except ValueError:
+        return None
+
+
+def seconds_of_text(text: str) -> float | None:
+    """A time of day, such as 07:30 or 07:30:15, as seconds since midnight; None if the string is
+    not one."""
+    if not TIME_OF_DAY.fullmatch(text):
+        return None
+    try:
+        return _seconds(datetime.time.fromisoformat(text.rjust(5, "0")))
     except ValueError:
         return None
 

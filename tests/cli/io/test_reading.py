@@ -9,8 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import tallybayes
+from tallybayes.errors import MixedColumnWarning
 from tallybayes.sources.text_files.cells import Misfit, cells, kind_of
-from tallybayes.sources.text_files.options import Spelling
+from tallybayes.sources.text_files.options import MISSING, Spelling
 
 ALL = [
     "comma.csv",
@@ -305,3 +307,75 @@ def test_whole_numbers_beyond_floats_stay_apart(run, tmp_path):
     (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
     one, other = (run("predict", "t.tally", f"t.{kind}", "--proba") for kind in ("csv", "parquet"))
     assert one.out == other.out
+
+
+# ---- missing values ------------------------------------------------------------------------------
+@pytest.mark.parametrize("text", [text for text in MISSING if text])
+def test_a_missing_value_is_one_among_numbers_and_among_strings(run, tmp_path, text):
+    cells = [text if i % 5 == 0 else i for i in range(40)]
+    lines = [f"{x},{'p' if x != text else x},{'ab'[i % 2]}" for i, x in enumerate(cells)]
+    (tmp_path / "t.csv").write_text("\n".join(["n,s,y", *lines]))
+    words = ("fit", "t.csv", "-t", "y", "--plain", "--no-estimate", "--json")
+    for column in run(*words).document["columns"]:
+        assert column["missing"] == pytest.approx(0.2)
+        assert column["holds"] in ("numbers", "strings")
+    tally = tallybayes.collect(tmp_path / "t.csv", "y")
+    assert tallybayes.load(tmp_path / "t.tally").tally_ == tally
+    as_text = tallybayes.csv(tmp_path / "t.csv", missing=[""])
+    run(*words[:-1], "--only-null")
+    with pytest.warns(MixedColumnWarning):
+        tally = tallybayes.collect(as_text, "y")
+    assert tallybayes.load(tmp_path / "t.tally").tally_ == tally
+    assert tally != tallybayes.collect(tmp_path / "t.csv", "y")
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_a_label_that_is_a_spelling_of_missing_is_named(run, tmp_path, form):
+    rows = [{"x": i, "region": ["EU", "NA", "AS"][i % 3]} for i in range(60)]
+    frame = pa.Table.from_pylist(rows)
+    path = tmp_path / f"t.{form}"
+    if form == "csv":
+        path.write_text("x,region\n" + "".join(f"{r['x']},{r['region']}\n" for r in rows))
+    elif form == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        pq.write_table(frame, path)
+    words = ("fit", path.name, "-t", "region", "--plain", "--no-estimate")
+    error = run(*words, code=1).line
+    assert "no label in 'region' but 'NA'" in error
+    assert "--only-null" in error
+    run(*words, "--only-null")
+    assert tallybayes.load(tmp_path / "t.tally").classes_.tolist() == ["AS", "EU", "NA"]
+    if form != "parquet":
+        with pytest.raises(ValueError, match=r"row 1 has no label in 'region'.*missing=\[''\]"):
+            tallybayes.collect(path, "region")
+
+
+def test_a_label_that_is_empty_is_no_spelling(run, tmp_path):
+    (tmp_path / "t.csv").write_text("x,y\n1,a\n2,\n")
+    assert "--only-null" not in run("fit", "t.csv", "-t", "y", code=1).line
+    piped = run("fit", "-", "-t", "y", "-o", "t.tally", stdin=b"x,y\n1,a\n2,NA\n", code=1).line
+    assert "--only-null" in piped
+
+
+def test_times_of_day_are_read_as_they_were_learned(run, tmp_path):
+    def written(name, cells):
+        lines = [f"{at},{'day' if '06' <= at[:2] < '18' else 'night'}" for at in cells]
+        (tmp_path / name).write_text("\n".join(["at,y", *lines]))
+
+    written("t.csv", [f"{i % 24:02}:{7 * i % 60:02}" for i in range(80)])
+    words = ("fit", "t.csv", "-t", "y", "--plain", "--no-estimate")
+    run(*words)
+    assert tallybayes.load(tmp_path / "t.tally").score(tmp_path / "t.csv", "y") > 0.9
+    run("evaluate", "t.tally", "t.csv")
+    run("update", "t.tally", "t.csv", "-o", "u.tally")
+    assert tallybayes.load(tmp_path / "u.tally").class_count_.sum() == 160
+    run("forget", "u.tally", "t.csv")
+    assert tallybayes.load(tmp_path / "u.tally") == tallybayes.load(tmp_path / "t.tally")
+    model = tallybayes.load(tmp_path / "t.tally")
+    assert model.predict([{"at": "12:30"}, {"at": 45000.0}]).tolist() == ["day", "day"]
+    written("n.csv", ["07:30"] * 3 + ["noon"])
+    assert "line 5: column 'at' holds 'noon'" in run("evaluate", "t.tally", "n.csv", code=1).line
+    written("m.csv", ["07:30"] * 60 + ["noon"])
+    outcome = run("fit", "m.csv", "-t", "y", "--plain", "--no-estimate", "--block", "64")
+    assert "'at' is not read as times: line 62 holds 'noon'" in outcome.err

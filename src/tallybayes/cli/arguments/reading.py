@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 
 __all__ = ["TEXT_FORMATS", "Reading", "reads", "reads_labels", "reads_training"]
 
-NO_DATES = ("number", "number or text")  # kinds of columns whose cells are never dates
 FORMATS = ("csv", "jsonl", "parquet", "arrow")
 TEXT_FORMATS = ("mbox", "text")
 LABEL_OPTIONS = ("skip_unlabelled", "label")  # options for where labels are read
@@ -130,13 +129,12 @@ class Reading:
             need_apart(self.layout, spelling)
         except ValueError as error:
             raise Failure(f"--{error}", USAGE) from None
-        kinds = {} if file is None else file.kinds
         source = self._database(paths) or source_of_paths(
             paths,
             cast("Format | None", self.format),
             layout=self.layout,
             spelling=spelling,
-            mixed=[name for name, kind in kinds.items() if kind in NO_DATES],
+            mixed=[] if file is None else file.columns_with_strings,
             left_out=left_out,
             **({} if self.block is None else {"block": self.block}),
         )

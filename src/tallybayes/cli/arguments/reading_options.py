@@ -62,7 +62,7 @@ Dates = Annotated[
         metavar="ORDER",
         rich_help_panel=PANEL,
         help="dmy or mdy: the order of dates such as 31.12.2020 or 12/31/2020, which are strings "
-        "by default. 2020-12-31 and Dec 31 2020 are dates in any case.",
+        "by default. 2020-12-31, 2020/12/31, Dec 31 2020 and 31-Dec-20 are dates in any case.",
     ),
 ]
 HeaderLine = Annotated[
@@ -109,8 +109,8 @@ NullStrings = Annotated[
         "--null",
         metavar="TEXT",
         rich_help_panel=PANEL,
-        help="A string that means missing, besides empty cells, NA, ?, nan and null; NAME=TEXT in "
-        "one column only. May be repeated.",
+        help="A string that means missing, besides empty cells, NA, NaN, null and their like, ? "
+        "and errors of Excel such as #N/A; NAME=TEXT in one column only. May be repeated.",
         show_default=False,
     ),
 ]
@@ -120,7 +120,8 @@ NoUsualNulls = Annotated[
         "--only-null",
         metavar="",
         rich_help_panel=PANEL,
-        help="Only empty cells and the strings of --null mean missing: NA, ?, nan and null do not.",
+        help="Only empty cells and the strings of --null mean missing: NA, NaN, null, ? and their "
+        "like are text.",
     ),
 ]
 SkipUnlabelled = Annotated[

@@ -64,7 +64,7 @@ def as_kind(
         return as_written(column, name, spelling), "text"
     levels = pa.array([column.levels[code] for code in _used(column)], pa.string())
     kind = settled(levels, kind, spelling)
-    if kind == "date" and no_dates:
+    if kind in ("date", "time") and no_dates:
         kind = "number or text"
     return _parsed(column, kind, name, spelling), kind
 

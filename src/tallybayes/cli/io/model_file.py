@@ -142,6 +142,17 @@ class ModelFile(KnownClasses):
             file.kinds[name] = file.kind(name)
         return file
 
+    @property
+    def columns_with_strings(self) -> list[str]:
+        """The columns whose cells are numbers or strings each by itself, and never dates or
+        times."""
+        counted = self.table.counted
+        return [
+            name
+            for name, kind in self.kinds.items()
+            if kind == "number or text" and (name not in counted or counted[name].strings)
+        ]
+
     def kind(self, name: str) -> Kind:
         """The kind of a column that has values."""
         held, declared = self.table.counted[name], self.table.reading.declared
@@ -150,6 +161,8 @@ class ModelFile(KnownClasses):
             return "text"
         if held.dates or (known == "date" and not held.strings):
             return "date"
+        if known == "time" and not held.strings:
+            return "time"
         if declared.is_number(name):
             return "number"
         if not held.numbers and known != "number or text":

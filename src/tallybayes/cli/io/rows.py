@@ -6,7 +6,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import TypeVar
 
 import numpy as np
@@ -175,7 +177,10 @@ class Rows:
         where = again.where
         if not self._read_so_far.several:
             where = where.removeprefix(f"{self.name}, ")
-        note(f"note: column {again.column!r} is not read as dates: {where} holds {again.value!r}")
+        note(
+            f"note: column {again.column!r} is not read as {again.kind}s: {where} holds "
+            f"{again.value!r}"
+        )
 
     def _misfit(self, where: str, column: str, value: str, kind: str) -> Failure:
         """A cell that does not fit, as an error."""
@@ -222,22 +227,23 @@ class Rows:
                 raise self._fault(i, misfit.row, name, misfit.value, misfit.kind) from None
             if kind is None and found is not None and isinstance(column, Strings | Mixed | Numbers):
                 self._need_no_other_kind(name, found, column, i)
-        if kind in ("number", "number or date", "date"):
+        if kind in ("number", "number or date", "date", "time"):
             self._need_kind(column, name, kind, i)
         elif kind != "text":
             self._note_string(column, name, i)
         return column
 
     def _need_no_other_kind(self, name: str, kind: Kind, column: Column, i: int) -> None:
-        """Dates in one part and other values in another are strings in all of them."""
+        """Dates or times in one part and other values in another are strings in all of them."""
         before = self._decided.setdefault(name, kind)
-        if "date" not in (before, kind) or before == kind or not self.plan.fitting:
+        if not {"date", "time"} & {before, kind} or before == kind or not self.plan.fitting:
             return
         where = self._read_so_far.parts[i].where
         _, value = _first_string(column) or (0, "a number")
         if name not in self._no_dates:
             self._no_dates.add(name)
-            note(f"note: column {name!r} is not read as dates: {where} holds {value!r}")
+            what = "dates" if "date" in (before, kind) else "times"
+            note(f"note: column {name!r} is not read as {what}: {where} holds {value!r}")
         raise ReadAgain(where, name, value, "date")
 
     def _need_kind(self, column: Column, name: str, kind: Kind, i: int) -> None:
@@ -270,7 +276,8 @@ class Rows:
         missing = np.ones(table.n_rows, bool) if isinstance(labels, Empty) else labels.codes < 0
         if missing.any():
             if not self.skip_unlabelled:
-                raise _Fault(i, int(np.argmax(missing)), self._no_label)
+                row = int(np.argmax(missing))
+                raise _Fault(i, row, lambda where: self._no_label(where, i, row))
             kept = np.flatnonzero(~missing)
             seen.kept, seen.n_kept = np.packbits(~missing), len(kept)
             table, labels = table.take(kept), labels.take(kept)
@@ -281,11 +288,36 @@ class Rows:
         own = labels if plan.labels is None else as_own(labels, plan.labels)
         return Table(table.columns | {plan.target: own}, table.n_rows, True)
 
-    def _no_label(self, where: str) -> Failure:
+    def _no_label(self, where: str, part: int, row: int) -> Failure:
+        written = self._label_as_written(part, row)
+        label = "a label" if self.once else "the label"
+        label += f" {written}" if written else " NA, or another spelling of a missing value"
+        if not written and not self.once:
+            return Failure(
+                f"{where} has no label in {self.plan.target!r}: fill it in, or leave such rows out "
+                "with --skip-unlabelled"
+            )
+        holds = f" but {written!r}, which means missing by default" if written else ""
         return Failure(
-            f"{where} has no label in {self.plan.target!r}: fill it in, or leave such rows out "
-            "with --skip-unlabelled"
+            f"{where} has no label in {self.plan.target!r}{holds}: fill it in, leave such rows out "
+            f"with --skip-unlabelled, or, if it is {label}, take it as text with --only-null"
         )
+
+    def _label_as_written(self, part: int, row: int) -> str:
+        """What stands where a row has no label; nothing where that is empty, or can be read only
+        once."""
+        target = self.plan.target
+        if self.once or target is None:
+            return ""
+        spelling = self.spelling
+        self.read_as(replace(spelling, missing=("",), missing_of={}))
+        try:
+            parts = self.source.parts([target], [target])
+            column = next(islice(parts, part, None)).read().columns[target]
+        finally:
+            self.read_as(spelling)
+        code = column.codes[row] if isinstance(column, Strings) else -1
+        return column.levels[code] if isinstance(column, Strings) and code >= 0 else ""
 
     # ---- rows and their places -------------------------------------------------------------------
     @property
@@ -325,6 +357,8 @@ class Rows:
 
     def kind_of(self, name: str) -> Kind:
         """The kind that an undeclared column was read as; dates are known by their values."""
+        if any(file.kinds.get(name) == "time" for file in self._of_text):
+            return "time"
         return self._decided.get(name, "number or text")
 
     # ---- use -------------------------------------------------------------------------------------

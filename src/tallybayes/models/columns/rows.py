@@ -14,7 +14,7 @@ from tallybayes.models.columns.declarations import Declared
 from tallybayes.models.columns.mixed import Held, levels_asked
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table
 from tallybayes.tables.columns import number_of_text, strings_of
-from tallybayes.tables.values import WITH_DATES, days_of_text
+from tallybayes.tables.values import WITH_DATES, days_of_text, seconds_of_text
 
 __all__ = [
     "Names",
@@ -346,6 +346,11 @@ def numbers_in(
     """
     held = column.strings if isinstance(column, Mixed) else column
     values = [None if level in strings else number_of_text(level) for level in held.levels]
+    if not beside:  # times of day are learned as seconds
+        values = [
+            seconds_of_text(level) if value is None else value
+            for value, level in zip(values, held.levels, strict=True)
+        ]
     numbers = np.array([*(np.nan if v is None else v for v in values), np.nan])[held.codes]
     if isinstance(column, Mixed):
         given = np.asarray(column.numbers.values, dtype=np.float64)

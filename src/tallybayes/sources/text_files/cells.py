@@ -2,7 +2,8 @@
 
 Each cell of an undeclared column is a number or a string independently of other cells ("number or
 text"), so the size of a batch does not matter. The kind of the column is decided when the tally is
-read. Dates are a kind of column: all of its values are dates.
+read. Dates are a kind of column: all of its values are dates. So are times of day, which are read
+as the seconds since midnight.
 
 A cell that does not fit the kind of its column raises :class:`Misfit`. Strings are stripped of
 surrounding space; those in the list of missing values are missing values in every column. A level
@@ -19,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tallybayes.sources.text_files.dates import iso_dates
+from tallybayes.sources.text_files.dates import iso_dates, seconds_of_day
 from tallybayes.sources.text_files.options import Spelling
 
 __all__ = [
@@ -36,9 +37,10 @@ __all__ = [
     "value_of",
 ]
 
-Kind = Literal["number", "date", "text", "number or date", "number or text"]
+Kind = Literal["number", "date", "time", "text", "number or date", "number or text"]
 """A column's kind. "number" and "text" are for columns that are declared so, and "number or date"
-is one whose family is for numbers, before its first value."""
+is one whose family is for numbers, before its first value. Times of day are numbers: the seconds
+since midnight."""
 
 NUMBER = pa.float64()
 LEVELS = pa.dictionary(pa.int32(), pa.string())
@@ -101,6 +103,14 @@ def _dates(strings: Any, spelling: Spelling) -> Any:
     return pc.coalesce(there, pc.if_else(zoned, none, strings).cast(pa.timestamp("us")))
 
 
+def _times(strings: Any) -> Any:
+    """Strings as times of day, in seconds."""
+    seconds = seconds_of_day(strings)
+    if seconds.null_count > strings.null_count:
+        raise pa.ArrowInvalid("a string that is not a time of day")
+    return seconds
+
+
 def _ungrouped(strings: Any, spelling: Spelling) -> Any:
     """Numbers without signs of thousands, where these stand between groups of three digits."""
     if spelling.thousands is None:
@@ -114,6 +124,8 @@ def _ungrouped(strings: Any, spelling: Spelling) -> Any:
 def _cast(strings: Any, kind: Kind, spelling: Spelling) -> Any:
     if kind == "date":
         return _dates(strings, spelling)
+    if kind == "time":
+        return _times(strings)
     strings = _ungrouped(strings, spelling)
     if spelling.decimal == ",":
         strings = pc.replace_substring(pc.replace_substring(strings, ".", "no point"), ",", ".")
@@ -224,8 +236,9 @@ def kind_of(column: Any, spelling: Spelling) -> Kind | None:
         if strings.null_count == len(strings):
             return None
         wanted: Kind
-        for wanted in ("number", "date"):
+        for wanted in ("number", "date", "time"):
             try:
+                _cast(strings.slice(0, TRIED_CELLS), wanted, spelling)
                 _cast(strings, wanted, spelling)
             except pa.ArrowInvalid:
                 continue
@@ -243,7 +256,7 @@ def settled(column: Any, kind: Kind | None, spelling: Spelling) -> Kind | None:
     if kind != "number or date":
         return kind
     found = kind_of(column, spelling)
-    return kind if found is None else "date" if found == "date" else "number"
+    return kind if found is None else found if found in ("date", "time") else "number"
 
 
 def _raise_first(column: Any, kind: Kind, name: str) -> None:
@@ -268,7 +281,7 @@ def cells(column: Any, kind: Kind | None, name: str, spelling: Spelling) -> Any:
     if kind == "text" or (mixed and (_is_date(column.type) or pa.types.is_boolean(column.type))):
         return _spelt(as_strings(column, spelling).dictionary_encode(), spelling)
     if _is_number(column.type) or pa.types.is_boolean(column.type):
-        if kind == "date":  # of JSON: no point in time is a number
+        if kind in ("date", "time"):  # of JSON: neither is a number there
             _raise_first(column, kind, name)
         return column.cast(NUMBER, safe=False)
     if _is_date(column.type):
@@ -304,6 +317,8 @@ def parsed_as(column: Any, kind: Kind, spelling: Spelling) -> Any:
         if kind == "date":
             strings.cast(pa.timestamp("us"))
             return pa.timestamp("us")
+        if kind == "time":
+            return TEXT
         if not _ungrouped(strings, spelling).equals(strings):
             return LEVELS  # which the parser does not take for numbers
         return NUMBER if is_plain(_cast(strings, "number", spelling)) else LEVELS

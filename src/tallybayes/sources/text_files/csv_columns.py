@@ -59,7 +59,7 @@ class CsvColumns:
     ) -> None:
         self._name, self._dialect, self._spelling = name, dialect, spelling
         self._names = list(names)
-        self._kinds: dict[str, Kind] = dict(kinds)
+        self.kinds: dict[str, Kind] = dict(kinds)
         self._types: dict[str, Any] = {}  # as what a column is parsed; a wrong one costs time only
 
     def settle(self, block: Block) -> Mapping[str, Kind | None]:
@@ -70,17 +70,19 @@ class CsvColumns:
             table = self._strings(block, open_names)
             for name in open_names:
                 column, spelling = _chunk(table, name), self._spelling.of(name)
-                kind = settled(column, self._kinds.get(name), spelling)
+                kind = settled(column, self.kinds.get(name), spelling)
                 if kind is not None:
-                    self._kinds[name] = kind
+                    self.kinds[name] = kind
                     self._expect(name, column, kind)
-        return {name: self._kinds.get(name) for name in self._names}
+        return {name: self.kinds.get(name) for name in self._names}
 
     def _expect(self, name: str, column: Any, kind: Kind) -> None:
         """Parses a column from here on as what this one, of strings, holds."""
         expected = parsed_as(column, kind, self._spelling.of(name))
         if name in self._spelling.missing_of and not pa.types.is_dictionary(expected):
-            expected = ENCODED if kind != "date" else pa.string()  # the parser has one list only
+            expected = (
+                ENCODED if kind not in ("date", "time") else pa.string()
+            )  # the parser has one list only
         self._types[name] = expected
 
     def n_rows(self, block: Block) -> int:

@@ -83,6 +83,7 @@ class CsvFile(TextFile):
             stream.close()
             raise
         self.nameless = len(self._dialect.named) < len(self._dialect.header)
+        self.kinds: Mapping[str, Kind | None] = {}
         self._columns: dict[str, SourceColumn] | None = None
         self._rest: Iterator[_Found] | None = self._blocks_of(stream) if self.once else None
         if not self.once:  # it is opened again to be read
@@ -111,6 +112,7 @@ class CsvFile(TextFile):
         self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
     ) -> Iterator[Part]:
         reader = self._reader(names, as_written)
+        self.kinds = reader.kinds
         for block, done in self._blocks():
             read = partial(self._read, reader, block, reader.settle(block))
             yield Part(read, self.name, typed=False, place=self._place, done=done)

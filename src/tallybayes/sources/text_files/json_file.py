@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from typing import Any
@@ -58,6 +58,7 @@ class JsonLines(TextFile):
         self.name, self.once = file.name, file.once
         self._first_keys = file.first_keys
         self._kept: JsonBatches | None = file if file.once else None
+        self.kinds: Mapping[str, Kind | None] = {}
         self._columns: dict[str, SourceColumn] | None = None
         self._mixed, self._left_out = set(mixed), frozenset(left_out)
         self._nested: dict[str, str] = {}  # columns of objects or arrays
@@ -110,6 +111,8 @@ class JsonLines(TextFile):
         kinds |= dict.fromkeys(self._mixed - set(as_written), "number or text")
         asked = None if names is None else frozenset(names)
         unread = self._left_out if self.once or asked is not None else self._unread(as_written)
+
+        self.kinds = kinds
 
         def wanted(name: str) -> bool:
             return name not in unread and (asked is None or name in asked)

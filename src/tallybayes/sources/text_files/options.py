@@ -11,7 +11,13 @@ from tallybayes.errors import listed
 
 __all__ = ["BLANKS", "MISSING", "DateOrder", "Layout", "Spelling", "need_apart"]
 
-MISSING = ("", "NA", "?", "nan", "null")
+MISSING = (
+    *("", "NA", "<NA>", "NaN", "nan", "-nan", "NaT", "null", "NULL"),
+    "?",  # of the UCI repository and Weka
+    *("#N/A", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!"),  # of Excel
+)
+"""Missing values as pandas, polars, R, DuckDB and Excel write them."""
+
 BLANKS = "blanks"
 """The delimiter of columns that stand below each other: any run of spaces and tabs."""
 

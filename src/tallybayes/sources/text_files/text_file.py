@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from tallybayes.sources.contract import Part, SourceColumn
+from tallybayes.sources.text_files.cells import Kind
 from tallybayes.sources.text_files.options import Spelling
 
 __all__ = ["TextFile"]
@@ -25,6 +26,9 @@ class TextFile(ABC):
 
     nameless: bool
     """Whether a column has no name, and is not read."""
+
+    kinds: Mapping[str, Kind | None]
+    """The kinds of columns as the last reading has found them so far."""
 
     @property
     @abstractmethod

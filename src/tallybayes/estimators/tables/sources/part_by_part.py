@@ -10,6 +10,8 @@ from collections.abc import Collection, Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from tallybayes.engines.sampling import Sampler
 from tallybayes.engines.threads import in_order
 from tallybayes.errors import IncompatibleTallies, SourceError
@@ -27,7 +29,7 @@ from tallybayes.sources.contract import Part, Source, SourceColumn, is_distribut
 from tallybayes.sources.find import is_source, source_of
 from tallybayes.sources.locating import located
 from tallybayes.sources.opening.foreign import header_hint
-from tallybayes.tables import Table, read_table
+from tallybayes.tables import Strings, Table, read_table
 
 __all__ = ["count_parts", "need_name", "rows_of", "tables_of"]
 
@@ -153,6 +155,8 @@ def count_parts(
         if not table.n_rows:
             return None
         try:
+            if not part.typed:
+                _need_labels_in_text(table, how.target)
             rows, labels = how.read(table)
             counted = CountedRows.of(rows, how.count(rows, labels), part.typed)
             infinite = first_infinite(rows)
@@ -176,6 +180,18 @@ def count_parts(
         return counting.result(source.name)
 
     return restarted(count_all)
+
+
+def _need_labels_in_text(table: Table, target: str) -> None:
+    """Raises ValueError for a row of a text file without a label."""
+    column = table.columns[target]
+    missing = column.codes < 0 if isinstance(column, Strings) else np.ones(table.n_rows, bool)
+    if missing.any():
+        raise ValueError(
+            f"row {int(np.argmax(missing))} has no label in {target!r}: fill it in, or leave the "
+            "row out. If it holds a label such as NA, which means missing by default, "
+            "tallybayes.csv(path, missing=['']) takes it as text"
+        )
 
 
 class _Counting:
