@@ -120,7 +120,8 @@ def csv(
 ) -> Source:
     """CSV files of any dialect, as a source to learn from or to predict.
 
-    A path by itself is read with the defaults. The command line has the same options.
+    A path by itself is read with the defaults. The command line has the same options. The
+    declarations of ARFF say how its rows are laid out, and which columns are levels.
 
     Parameters
     ----------

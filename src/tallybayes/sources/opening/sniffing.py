@@ -5,9 +5,11 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+from itertools import dropwhile
 from typing import Literal
 
 from tallybayes.errors import SourceError
+from tallybayes.sources.opening.preamble import is_comment
 from tallybayes.sources.opening.unpacking import suffix_of
 
 __all__ = ["FORMATS", "Format", "delimiter_of", "format_of", "need_text"]
@@ -17,6 +19,7 @@ FORMATS: dict[str, Format] = {
     ".csv": "csv",
     ".tsv": "csv",
     ".txt": "csv",
+    ".arff": "csv",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".json": "jsonl",
@@ -72,6 +75,7 @@ def delimiter_of(text: str) -> str:
     lines = text.splitlines(keepends=True)
     if len(lines) > 1:
         lines.pop()  # perhaps cut off
+    lines = list(dropwhile(is_comment, lines)) or lines
     best, best_score = ",", (0.0, 0)
     for delimiter in DELIMITERS:
         try:

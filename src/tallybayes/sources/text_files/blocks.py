@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from tallybayes._kernels import last_record_end
 from tallybayes.errors import SourceError
 from tallybayes.sources.opening.stream import MAX_RECORD_BYTES
+from tallybayes.sources.text_files.arff_rows import as_csv
 from tallybayes.sources.text_files.blanks import tabbed
 from tallybayes.sources.text_files.delimited import Dialect, wrong_encoding
 
@@ -60,7 +61,8 @@ def blocks(name: str, read: Callable[[int], bytes], dialect: Dialect, size: int)
     rest, line, begins = b"", 1, True
 
     def block(data: bytes) -> Block:
-        return Block(tabbed(data) if dialect.blanks else data, line, begins and dialect.titled)
+        rows = tabbed(data) if dialect.blanks else as_csv(data) if dialect.arff else data
+        return Block(rows, line, begins and dialect.titled)
 
     for data in _utf8(name, read, dialect.encoding, size):
         data = rest + data

@@ -131,7 +131,7 @@ class CsvFile(TextFile):
             if name not in self._left_out and (asked is None or name in asked)
         ]
         kinds: dict[str, Kind] = dict.fromkeys(self._mixed, "number or text")
-        kinds |= dict.fromkeys(as_written, "text")
+        kinds |= dict.fromkeys([*as_written, *self._dialect.levels], "text")
         return CsvColumns(self.name, self._dialect, self.spelling, wanted, kinds)
 
     def _place(self, row: int) -> str:

@@ -8,13 +8,22 @@ import io
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from tallybayes._kernels import last_record_end
 from tallybayes.errors import SourceError
 from tallybayes.sources.opening.foreign import header_hint
+from tallybayes.sources.opening.preamble import (
+    arff_of,
+    has_data,
+    is_arff,
+    need_header,
+    need_no_sparse,
+)
 from tallybayes.sources.opening.sniffing import delimiter_of, need_text
 from tallybayes.sources.opening.stream import HEAD_BYTES, Stream, read_once
+from tallybayes.sources.text_files.arff_rows import as_csv, without_comment
 from tallybayes.sources.text_files.blanks import tabbed
 from tallybayes.sources.text_files.options import BLANKS, Layout
 
@@ -52,6 +61,10 @@ class Dialect(NamedTuple):
         How many lines come before it.
     blanks : bool
         Whether fields are parted by runs of blanks.
+    arff : bool
+        Whether the rows are those of ARFF.
+    levels : tuple of str
+        Columns whose values are levels as they are written.
     """
 
     delimiter: str
@@ -61,6 +74,8 @@ class Dialect(NamedTuple):
     titled: bool = True
     skip: int = 0
     blanks: bool = False
+    arff: bool = False
+    levels: tuple[str, ...] = ()
 
     @property
     def shown(self) -> str:
@@ -80,15 +95,28 @@ def _decoded(head: bytes, layout: Layout) -> str:
     return decoder.decode(head).removeprefix("\ufeff")
 
 
-def _below_skipped(text: str, layout: Layout) -> str:
-    return "".join(text.splitlines(keepends=True)[layout.skip :]).lstrip("\r\n")
+def _below(text: str, n_lines: int) -> str:
+    """A text without its first lines."""
+    lines = io.StringIO(text, newline="")  # which ends lines where bytes do
+    return "".join(itertools.islice(lines, n_lines, None))
+
+
+def _below_skipped(text: str, layout: Layout) -> tuple[str, int]:
+    """What is below the lines that are skipped, and how many lines come before it: these, and blank
+    ones."""
+    text = _below(text, layout.skip)
+    rows = text.lstrip("\r\n")
+    blank = text[: len(text) - len(rows)]
+    return rows, layout.skip + (blank.count("\n") or blank.count("\r"))
 
 
 def has_header(head: bytes, layout: Layout) -> bool:
     """Whether the first bytes of a file hold its first record as a whole."""
     if b"\n" not in head and b"\r" in head:
         return True  # which is refused
-    text = _below_skipped(_decoded(head, layout), layout)
+    text, _ = _below_skipped(_decoded(head, layout), layout)
+    if is_arff(text):
+        return has_data(text)
     delimiter = layout.delimiter or delimiter_of(text[:HEAD_BYTES])
     sign = " " if delimiter == BLANKS else delimiter
     return last_record_end(text.encode("utf-8", "replace"), sign.encode()) > 0
@@ -102,9 +130,18 @@ def dialect_of(path: str, head: bytes, layout: Layout = Layout()) -> Dialect:  #
     text = _decoded(head, layout)
     if "\0" in text:
         raise SourceError(f"{path} is a binary file, or not {encoding} text")
-    text = _below_skipped(text, layout)
+    text, before = _below_skipped(text, layout)
     if not text:
         raise SourceError(f"{path} has nothing below the {layout.skip} lines that are skipped")
+    levels: tuple[str, ...] = ()
+    if arff := arff_of(path, text) if is_arff(text) else None:
+        names = tuple(arff.names) if layout.names is None else layout.names
+        before += arff.n_lines
+        layout = replace(layout, delimiter=",", header=False, names=names, skip=before)
+        text = as_csv(_below(text, arff.n_lines).encode()).decode().lstrip("\r\n")
+        levels = tuple(arff.levels)
+    elif layout.delimiter is None:
+        need_no_sparse(path, text)
     blanks = layout.delimiter == BLANKS
     if blanks:
         text = tabbed(text.encode()).decode()
@@ -118,7 +155,10 @@ def dialect_of(path: str, head: bytes, layout: Layout = Layout()) -> Dialect:  #
                 f"tr '\\r' '\\n' < {path}"
             ) from None
         raise SourceError(f"{path} does not begin with a header line of CSV ({error})") from None
+    if layout.header and layout.names is None:
+        need_header(path, text, delimiter, before)
     found = Dialect(delimiter, encoding, [], [], layout.header, layout.skip, blanks)
+    found = found._replace(arff=arff is not None, levels=levels)
     header = _header(path, first, layout, found)
     named = [name for name in header if name]
     seen: set[str] = set()
@@ -228,7 +268,8 @@ def line_of_row(path: str, dialect: Dialect, row: int) -> int | None:
         for _ in range(dialect.skip):
             next(text, None)
         in_file = dialect._replace(delimiter=dialect.in_file)
-        return line_of_record(text, in_file, row + int(dialect.titled), 1 + dialect.skip)
+        lines = map(without_comment, text) if dialect.arff else text
+        return line_of_record(lines, in_file, row + int(dialect.titled), 1 + dialect.skip)
 
 
 def line_of_record(
