@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import local
@@ -24,14 +24,7 @@ BATCH_ROWS = 1 << 17  # rows that are scored at once
 
 SOURCE_NAME = "tallybayes_source"  # what a frame or a relation is called in a statement
 QUERY = re.compile(r'\s*(\(|(select|from|with|values|table|pivot|unpivot)[\s("*])', re.IGNORECASE)
-READERS = {".parquet": "read_parquet", ".pq": "read_parquet", ".csv": "read_csv"}
-READERS |= {".tsv": "read_csv", ".csv.gz": "read_csv", ".tsv.gz": "read_csv"}
-READERS |= dict.fromkeys((".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"), "read_json")
-OPTIONS = {
-    "read_csv": ", header = true",
-    "read_json": ", format = 'newline_delimited', sample_size = -1",  # types are those of all lines
-    "read_parquet": "",
-}
+PARQUET = (".parquet", ".pq")
 
 MUST_BE_PARTS = "source= and where= have to be parts of"
 
@@ -53,7 +46,7 @@ KINDS |= {
 KINDS |= {"INTEGER": "integer", "UINTEGER": "integer"}
 
 
-def _kind(sql_type: str, kinds: Mapping[str, str | None]) -> str | None:
+def _kind(sql_type: str) -> str | None:
     """What the readers of tables call a column of this type; None where it is not a scalar."""
     if sql_type.endswith("]"):
         return None
@@ -62,13 +55,7 @@ def _kind(sql_type: str, kinds: Mapping[str, str | None]) -> str | None:
     for name, kind in (("ENUM", "category"), ("DECIMAL", "decimal"), ("VARCHAR", "text")):
         if sql_type.startswith(name):
             return kind
-    return kinds.get(sql_type)
-
-
-def _reader(path: str) -> str | None:
-    """The DuckDB function that reads a file of this name."""
-    ends = [end for end in READERS if path.lower().endswith(end)]
-    return READERS[max(ends, key=len)] if ends else None
+    return KINDS.get(sql_type)
 
 
 @dataclass(frozen=True)
@@ -96,8 +83,7 @@ class _Opened:
         """The columns by name."""
         types = map(str, self.relation.types)
         pairs = zip(self.relation.columns, types, strict=True)
-        kinds = dict(KINDS, JSON=None) if self.text.startswith("read_json(") else KINDS
-        return {name: SQLColumn(name, _kind(kind, kinds), kind) for name, kind in pairs}
+        return {name: SQLColumn(name, _kind(kind), kind) for name, kind in pairs}
 
 
 class DuckDBSource:
@@ -107,8 +93,7 @@ class DuckDBSource:
     ----------
     source : frame, relation, DatabaseRows, path or str
         A data frame (pandas, polars, pyarrow), a DuckDB relation, a table or query in DuckDB, the
-        path of a Parquet, CSV or JSON lines file, or, with a connection, the name of a table or SQL
-        text.
+        path of a Parquet file, or, with a connection, the name of a table or SQL text.
     connection : duckdb.DuckDBPyConnection, optional
 
     Raises
@@ -145,7 +130,7 @@ class DuckDBSource:
         elif not (hasattr(source, "columns") or hasattr(source, "__arrow_c_stream__")):
             raise TypeError(
                 "source is a data frame, a DuckDB relation, what tallybayes.table or "
-                "tallybayes.sql makes, the path of a Parquet, CSV or JSON lines file, or with "
+                "tallybayes.sql makes, the path of a file, or with "
                 f"connection= a table's name or SQL text; got a {type(source).__name__}"
             )
 
@@ -155,18 +140,17 @@ class DuckDBSource:
             raise TypeError(f"a path is text, got {given!r}")
         is_path = not isinstance(self._source, str)
         query = not is_path and QUERY.match(given) is not None
-        reader = None if query else _reader(given)
-        if reader is not None:
+        if not query and given.lower().endswith(PARQUET):
             if "\0" in given:
                 raise ValueError(f"the path {given!r} holds the character NUL")
             path = "'" + given.replace("'", "''") + "'"
-            return f"{reader}({path}{OPTIONS[reader]})", reader != "read_parquet"
+            return f"read_parquet({path})", False
         if is_path:
-            raise ValueError(f"the path {given!r} ends in none of {', '.join(READERS)}")
+            raise ValueError(f"the path {given!r} is not one of a file that is there")
         if self._connection is None:
             raise ValueError(
-                f"source={given!r} is not a path of a file that is read ({', '.join(READERS)}); "
-                "for a table's name or SQL text, connection= has to say where it is"
+                f"source={given!r} is not a path of a file that is there; for a table's name or "
+                "SQL text, connection= has to say where it is"
             )
         if query:
             return f"(\n{given.rstrip().rstrip(';')}\n)", True
@@ -263,10 +247,6 @@ class DuckDBSource:
             path = self._text.removeprefix("read_parquet")
             rows = opened.connection.sql(f"SELECT name FROM parquet_schema{path}").fetchall()
             return [name for (name,) in rows]
-        if self._text.startswith("read_csv("):
-            header = self._text.replace("header = true", "header = false, all_varchar = true")
-            rows = opened.connection.sql(f"SELECT * FROM {header} LIMIT 1").fetchall()
-            return [str(name) for name in rows[0]]
         return []
 
     # ---- asking ------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Container, Mapping
+from collections.abc import Container, Hashable, Mapping
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -66,6 +66,7 @@ class TableClassifier(ChangingTables, SaysSQL, Reported):
     class_prior: Any
     _default_class_alpha = 1.0
     _model_type: type[TableModel] = TableModel
+    _warned_before: set[Hashable] | None = None  # what one of several fits need not warn of again
 
     # ---- what a subclass defines -----------------------------------------------------------------
     @property
@@ -203,6 +204,8 @@ class TableClassifier(ChangingTables, SaysSQL, Reported):
         model.seen, model.has_names = seen, has_names
         model.reading = self._reading(what)
         self._model = model
+        if self._warned_before is not None:
+            model.warned = self._warned_before
         warn_of_mixed(tally, model.warned)
         check_counts(tally, what, model.warned)
         return model

@@ -24,6 +24,7 @@ from tallybayes.estimators.tables.lazy_questions import (
     need_strength,
     rows_asked,
 )
+from tallybayes.estimators.tables.lazy_rows import RowsAsked, are_read_here
 from tallybayes.inspection.explanation import Explanation, explanation_of
 from tallybayes.models.class_weights import by_class, by_label, resolved
 from tallybayes.models.columns.declarations import names_declared
@@ -45,20 +46,24 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Each call of a method that predicts runs one SQL statement in DuckDB, which counts only what the
     rows of the call need: the levels that occur in them, the classes, the number of levels, and the
-    moments of columns of numbers. No row of the source reaches Python. The answers are those of a
-    :class:`NaiveBayes` fitted to the source at that moment with the same declared columns. Here
-    undeclared numbers and dates are ``Gaussian(var_smoothing=0, ddof=1, pooled_rows=1)``, and a
-    column that is missing in all rows of the call is not read.
+    moments of columns of numbers. No row of the source reaches Python. Files of text and other
+    sources that are read part by part are read as :class:`NaiveBayes` reads them, each time, and
+    counted in this process. The answers are those of a :class:`NaiveBayes` fitted to the source at
+    that moment with the same declared columns. Here undeclared numbers and dates are
+    ``Gaussian(var_smoothing=0, ddof=1, pooled_rows=1)``, and a column that is missing in all rows
+    of the call is not read.
 
-    Needs DuckDB: ``pip install 'tallybayes[duckdb]'``.
+    Needs DuckDB, but for sources that are read part by part without `where`:
+    ``pip install 'tallybayes[duckdb]'``.
 
     Parameters
     ----------
-    source : frame, relation, DatabaseRows, path or str
+    source : frame, relation, source of rows, path or str
         A pandas or polars frame, a pyarrow table, a DuckDB relation, a table or query of a database
-        (:func:`tallybayes.table`, :func:`tallybayes.sql`), the path of a Parquet, CSV (with a line
-        of names) or JSON lines file, or with `connection` the name of a table or view, or SQL text.
-        From PostgreSQL the columns of the question are read, and counted in this process.
+        (:func:`tallybayes.table`, :func:`tallybayes.sql`), a source that :meth:`NaiveBayes.fit`
+        takes and that can be read again (paths, folders, :func:`tallybayes.csv`, data sets, lazy
+        frames), or with `connection` the name of a table or view, or SQL text. From PostgreSQL the
+        columns of the question are read, and counted in this process.
         A name with a character besides letters, digits and _ is one name, dots included; plain
         names joined by dots are a table in a schema or database.
     target : str
@@ -71,7 +76,8 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     where : str or tuple (str, values), optional
         A condition in SQL that the rows of the source have to meet to count as evidence. Values for
         its markers ``?`` may be given, but not for PostgreSQL. The text becomes part of the
-        statement: pass untrusted input as values only.
+        statement: pass untrusted input as values only. For rows that are read part by part all of
+        them are in memory while DuckDB judges the condition.
     connection : duckdb.DuckDBPyConnection, optional
         Where a table's name or SQL text is looked up. It sees what its own open transaction has
         changed.
@@ -100,7 +106,7 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     tally_ : TableTally
         All that the last call counted.
     statement_ : str
-        The SQL that it ran; empty for PostgreSQL.
+        The SQL that it ran; empty where rows are read and counted in this process.
 
     Raises
     ------
@@ -169,9 +175,14 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._families = {} if self.columns is None else self.columns
         names_declared(self._families)  # raises for what is not a family
         self._where = condition(self.where)
-        passing = ["memory"] if is_in_database(self.source) else ["memory", "stream"]
-        self._engine = engine_of(self.source, "duckdb", passing)
-        self._opened = self._engine.open(self.source, self.connection)
+        self._opened: Any = None
+        self._rows: RowsAsked | None = None
+        if are_read_here(self.source, self.connection):
+            self._rows = RowsAsked(self.source, self.connection)
+        else:
+            passing = ["memory"] if is_in_database(self.source) else ["memory", "stream"]
+            self._engine = engine_of(self.source, "duckdb", passing)
+            self._opened = self._engine.open(self.source, self.connection)
         self._last: tuple[TableModel, str] | None = None
         self._warned: set[Hashable] = set()
 
@@ -241,6 +252,22 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _ask(self, rows: Any, where: Where | None) -> tuple[TableModel, Table]:
         """Counts what the rows need; the model that is read from the counts, and the rows."""
         conditions = [*self._where, *condition(where)]
+        if self._rows is not None:
+            model, x = self._rows.model(
+                rows,
+                self.target,
+                self._families,
+                conditions,
+                self._warned,
+                alpha=self.alpha,
+                class_alpha=self.class_alpha,
+                class_prior=self.class_prior,
+                class_weight=self.class_weight,
+                missing=self.missing,
+                unseen=self.unseen,
+            )
+            self._last = model, ""
+            return model, x
         there = self._engine.columns(self._opened)
         columns, what = columns_that_count(there, self.target, self._families)
         x = rows_asked(rows, columns, what, self.unseen, self._warned)

@@ -29,8 +29,11 @@ __all__ = [
     "condition",
     "counts_needed",
     "need_choice",
+    "need_families",
+    "need_names",
     "need_strength",
     "rows_asked",
+    "table_asked",
 ]
 
 Where = str | tuple[str, Sequence[Any]]
@@ -80,6 +83,28 @@ def _need_family(name: str, family: Any) -> None:
     )
 
 
+def need_names(there: Sequence[str], target: str, given: Any) -> None:
+    """Raises ValueError where a source lacks the target, or a column that is declared."""
+    if target not in there:
+        raise ValueError(
+            f"the source has no column {target!r}, the target; its columns are {list(there)}"
+        )
+    names = [name for name in there if name != target]
+    for name in names_declared(given):
+        if name not in names:
+            why = "is the target" if name == target else "the source does not have"
+            raise ValueError(f"columns= names {name!r}, which {why}; it has {names}")
+
+
+def need_families(given: Any) -> None:
+    """Raises ValueError for a family that needs more than counts of levels and moments."""
+    what = declared(given)
+    families = [*what.groups.items(), *what.families.items(), *what.by_type]
+    for name, family in families:
+        if family is not None:
+            _need_family(str(name), family)
+
+
 def columns_that_count(
     there: Mapping[str, SourceColumn], target: str, given: Any
 ) -> tuple[dict[str, SourceColumn], Declared]:
@@ -93,15 +118,8 @@ def columns_that_count(
     given : mapping or list of pairs
         Families by column name or type.
     """
-    if target not in there:
-        raise ValueError(
-            f"the source has no column {target!r}, the target; its columns are {list(there)}"
-        )
+    need_names(list(there), target, given)
     names = [name for name in there if name != target]
-    for name in names_declared(given):
-        if name not in names:
-            why = "is the target" if name == target else "the source does not have"
-            raise ValueError(f"columns= names {name!r}, which {why}; it has {names}")
     what = declared(given)
     if what.groups:
         _need_family(str(next(iter(what.groups))), next(iter(what.groups.values())))
@@ -174,6 +192,21 @@ def counts_needed(
     return levels | numbers
 
 
+def table_asked(rows: Any, columns: Sequence[str]) -> Table:
+    """The rows of the question; those of an array have the source's columns in their order."""
+    table = read_table(rows, get_num_threads())
+    if not table.n_rows:
+        raise ValueError("no row is asked about: give at least one")
+    if table.named:
+        return table
+    if len(table.columns) != len(columns):
+        raise ValueError(
+            f"the rows are an array of {len(table.columns)} columns, but the source has "
+            f"{len(columns)} beside the target: {list(columns)}"
+        )
+    return Table(dict(zip(columns, table.columns.values(), strict=True)), table.n_rows, True)
+
+
 def rows_asked(
     rows: Any,
     columns: Mapping[str, SourceColumn],
@@ -194,17 +227,7 @@ def rows_asked(
     warned : set
         What was warned of.
     """
-    table = read_table(rows, get_num_threads())
-    if not table.n_rows:
-        raise ValueError("no row is asked about: give at least one")
-    if not table.named:
-        if len(table.columns) != len(columns):
-            raise ValueError(
-                f"the rows are an array of {len(table.columns)} columns, but the source has "
-                f"{len(columns)} beside the target: {list(columns)}"
-            )
-        renamed = dict(zip(columns, table.columns.values(), strict=True))
-        table = Table(renamed, table.n_rows, True)
+    table = table_asked(rows, list(columns))
     holds = {
         name: Held(numbers=True, dates=column.kind == "date")
         if what.is_number(name)

@@ -101,7 +101,7 @@ def _padded(digits: Any) -> Any:
 
 
 def _whole(year: Any) -> Any:
-    """Years of two digits as those from 1969 to 2068, as POSIX has it."""
+    """Years of two digits as those from 1969 to 2068, the rule of POSIX."""
     century = pc.if_else(pc.less(year, "69"), "20", "19")
     long = pc.binary_join_element_wise(century, year, "")
     return pc.if_else(pc.equal(pc.utf8_length(year), 2), long, year)
