@@ -1,6 +1,13 @@
 """What a file may mean other than what was understood is said, with what to do."""
 
+import json
+
+import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
 import pytest
+
+import tallybayes
 
 
 def notes(run, tmp_path, cells, *options):
@@ -23,8 +30,8 @@ NUMBERS = [f"{i}.5" for i in range(30)]
         ([f"{i} %" for i in range(30)], "numbers with signs, such as '0 %'"),
         ([f"{1 + i}/02/2020" for i in range(30)], "dates, such as '1/02/2020': add --dates dmy"),
         ([f"02/{1 + i}/2020" for i in range(30)], "dates, such as '02/1/2020': add --dates mdy"),
-        ([f"{i}.000,5" for i in range(30)], "such as '0.000,5': add --thousands . --decimal ,"),
-        ([f"{i}'000.5" for i in range(30)], 'such as "0\'000.5": add --thousands apostrophe'),
+        ([f"{1 + i}.000,5" for i in range(30)], "such as '1.000,5': add --thousands . --decimal ,"),
+        ([f"{1 + i}'000.5" for i in range(30)], 'such as "1\'000.5": add --thousands apostrophe'),
     ],
 )
 def test_texts_that_look_like_something_else_are_named(run, tmp_path, cells, said):
@@ -126,3 +133,83 @@ def test_a_new_class_is_pointed_out(run, small, tmp_path):
     err = run("update", "one.tally", "new.csv", "-o", "n.tally").err
     assert "warning: the class is new to the model: 'A' (2 rows)" in err
     assert "is new" not in run("update", "one.tally", "more.csv", "-o", "n.tally").err
+
+
+# ---- more of what strings look like --------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        (["1,651", "971", "12,300", "88", "2,045"] * 6, "add --thousands ,"),
+        (["1.650,88", "971,50", "88,00"] * 10, "add --thousands . --decimal ,"),
+        (["1 650,88", "971,50", "88,00"] * 10, "add --thousands space --decimal ,"),
+        (["1\u202f650,88", "971,50", "88,00"] * 10, "add --thousands space --decimal ,"),
+        (["1’650.88", "971.50", "88.00"] * 10, "add --thousands apostrophe"),
+        (["1.650,88 €", "971,50 €"] * 15, "numbers with signs, such as '1.650,88 €'"),
+        (["5 kg", "7.5 kg"] * 15, "numbers with a unit, such as '5 kg'"),
+        (["(5.0)", "7.5"] * 15, "negative ones stand in brackets, such as '(5.0)'"),
+        (["１２", "１３"] * 15, "digits of another script, such as '１２'"),
+        (["2021-11", "2021-12"] * 15, "months, such as '2021-11': write the first day"),
+        (["31.12.20", "1.2.21"] * 15, "add --dates dmy"),
+        (["01067", "04109", "80331"] * 10, "leading zeros, such as '01067', which numbers lose"),
+        (["1.651", "971", "12.300", "88"] * 8, "if so, add --thousands . --decimal ,"),
+    ],
+)
+def test_what_numbers_and_strings_look_like(run, tmp_path, cells, said):
+    lines = notes(run, tmp_path, cells)
+    assert any("column 'x'" in line and said in line for line in lines), lines
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["0.971", "1.651", "5"] * 10,  # numbers of three decimals
+        ["5A", "7B", "1st", "2nd"] * 8,
+        ["007", "1.5"] * 15,
+        ["0", "10", "100"] * 10,
+    ],
+)
+def test_nothing_is_said_of_other_numbers(run, tmp_path, cells):
+    assert notes(run, tmp_path, cells) == []
+
+
+def test_the_option_of_a_note_gives_the_plain_numbers(run, tmp_path):
+    values = [1650.88, 971.5, 12300.25, 88.0, 2045.75, 560.5]
+
+    def german(value):
+        return f"{value:,.2f}".replace(",", "_").replace(".", ",").replace("_", ".")
+
+    cells = values * 5
+    notes(run, tmp_path, cells)
+    expected = tallybayes.load(tmp_path / "t.tally").tally_
+    for sign, option in ((".", "."), (" ", "space"), ("\u202f", "space"), ("’", "apostrophe")):
+        written = [german(value).replace(".", sign) for value in cells]
+        (line,) = notes(run, tmp_path, written)
+        options = line.partition("add ")[2].split()
+        assert options == ["--thousands", option, "--decimal", ","]
+        assert notes(run, tmp_path, written, *options) == []
+        assert tallybayes.load(tmp_path / "t.tally").tally_ == expected
+
+
+def test_columns_without_a_sign_between_groups_end_no_fit(run, tmp_path):
+    """They look like numbers, and are strings for another reason."""
+    rows = [f"{1 + i % 3}.5;{i},5;{'ab'[i % 2]}" for i in range(20)]
+    (tmp_path / "t.csv").write_text("\n".join(["version;price;y", *rows]))
+    words = ("fit", "t.csv", "-t", "y", "--no-estimate", "--plain", "--decimal", ",")
+    assert (
+        "'version' was read as strings and looks like numbers with a decimal point"
+        in run(*words).err
+    )
+    codes = pa.array([1, 2, 3, 1, 2] * 4).dictionary_encode()
+    feather.write_feather(pa.table({"code": codes, "y": ["a", "b"] * 10}), tmp_path / "c.arrow")
+    assert "code" not in run("fit", "c.arrow", "-t", "y", "--no-estimate", "--plain").err
+
+
+def test_leading_zeros_of_strings_in_other_formats_are_noted(run, tmp_path):
+    rows = [{"plz": ["01067", "04109", "80331"][i % 3], "y": "ab"[i % 2]} for i in range(30)]
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "t.parquet")
+    for name in ("t.jsonl", "t.parquet"):
+        err = run("fit", name, "-t", "y", "--no-estimate", "--plain").err
+        assert "column 'plz' has leading zeros, such as '01067'" in err
+        words = ("fit", name, "-t", "y", "--no-estimate", "--plain", "--column", "plz=categorical")
+        assert "leading zeros" not in run(*words).err

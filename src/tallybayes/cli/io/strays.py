@@ -3,26 +3,21 @@ of the first one."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container
 
 from tallybayes.cli.io.model_file import ModelFile, state_of
 from tallybayes.cli.io.rows import Rows
 from tallybayes.cli.terminal.console import note
+from tallybayes.diagnosis.findings import MAX_STRAYS, null_options
 from tallybayes.estimators.tables.base import TableClassifier
 from tallybayes.models.columns.mixed import Held, is_infinite
 from tallybayes.schema import Schema
 
 __all__ = [
-    "MAX_STRAYS",
     "need_finite",
     "note_strays",
-    "null_options",
-    "quoted",
     "strings_beside_numbers",
 ]
-
-MAX_STRAYS = 3  # strings of a column that may all mean missing
 
 
 def _levels(schema: Schema) -> dict[str, list[str]]:
@@ -84,13 +79,3 @@ def note_strays(file: ModelFile, source: Rows, known: Container[str] = ()) -> No
             f"note: column {name!r}: {where} holds {text!r}{more}; strings are levels beside the "
             f"numbers{advice}"
         )
-
-
-def null_options(name: str, strings: list[str]) -> str:
-    """The options that read strings of a column as missing."""
-    return " ".join(f"--null {quoted(name + '=' + text)}" for text in strings)
-
-
-def quoted(text: str) -> str:
-    """A string as a shell takes it."""
-    return text if re.fullmatch(r"[\w.@%+:=-]+", text) else "'" + text.replace("'", "'\\''") + "'"

@@ -6,15 +6,21 @@ The note names the column and the option that reads it as meant.
 
 from __future__ import annotations
 
-import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from tallybayes.cli.io.model_file import ModelFile
 from tallybayes.cli.io.rows import Rows
-from tallybayes.cli.io.strays import MAX_STRAYS, null_options, quoted
 from tallybayes.cli.terminal.console import note, number_of
+from tallybayes.diagnosis.findings import (
+    Finding,
+    is_number,
+    numbers_as_written,
+    quoted,
+    strings_as_read,
+)
 from tallybayes.errors import listed
+from tallybayes.sources.written import first_written
 from tallybayes.tally import GridCounts
 
 if TYPE_CHECKING:
@@ -31,21 +37,7 @@ __all__ = [
 ]
 
 MAX_LEVELS = 10_000  # levels of a column that are looked at
-MIN_NUMBERS_PER_STRAY = 10  # numbers, for so many strays
 MIN_NUMBER_CLASSES = 20  # numbers as classes, from which on they may be a quantity
-
-DECIMAL_POINT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
-MONEY = r"[$€£¥]"
-SIGNED = re.compile(rf"[+-]?{MONEY}?\s?[+-]?\d{{1,3}}([,' ]?\d{{3}})*(\.\d+)?\s?(%|{MONEY})?")
-GROUPED = {
-    sign: re.compile(rf"[+-]?\d{{1,3}}({shape}\d{{3}})+([.,]\d*)?")
-    for sign, shape in ((",", ","), (".", r"\."), (" ", "[ \u00a0\u202f]"), ("'", "'"))
-}
-"""Numbers with a sign between groups of three digits, by the sign."""
-
-DATED = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}([T ].*)?")
-ENDING = re.compile(r"(\d{1,2})([./-])(\d{1,2})[./-]\d{4}([T ].*)?")
 
 
 def note_data_quality(file: ModelFile, source: Rows) -> None:
@@ -63,18 +55,19 @@ def note_data_quality(file: ModelFile, source: Rows) -> None:
     for name, levels in _strings(file).items():
         held = file.table.holds[name]
         beside = held.numbers and held.strings
-        if finding := _finding(
-            name, levels, file.spelling.decimal, None if beside else _n_numbers(file, name)
-        ):
+        n_numbers = None if beside else _n_numbers(file, name)
+        if finding := strings_as_read(name, levels, file.spelling, n_numbers=n_numbers):
             read = "holds strings beside its numbers" if beside else "was read as strings"
-            note(f"note: column {name!r} {read} {finding}")
+            note(f"note: column {name!r} {read} {finding.message}")
         if held.together:
             note(
                 f"note: column {name!r} is mainly strings, and has too many numbers for levels: "
                 f"all of them are one level. To keep each, add --column "
                 f"{quoted(name + '=categorical')}"
             )
-    numbers = [c for c in file.classes if DECIMAL_POINT.fullmatch(c)]
+    for finding in _numbers(file, source):
+        note(f"note: {finding}")
+    numbers = [c for c in file.classes if is_number(c)]
     if len(numbers) == len(file.classes) > MIN_NUMBER_CLASSES:
         note(
             f"note: {file.target!r} has {len(numbers)} different numbers, each of them a class: if "
@@ -157,56 +150,14 @@ def _n_numbers(file: ModelFile, name: str) -> int:
     )
 
 
-def _finding(name: str, levels: list[str], decimal: str, n_numbers: int | None) -> str:
-    """What strings look like, and what reads them so; nothing where they look like strings.
-
-    `n_numbers` is how many different numbers stand among them; None where the column is mainly
-    numbers, so that few strings are not reported.
-    """
-    if not levels:
-        return ""
-    if decimal == "." and all(map(DECIMAL_COMMA.fullmatch, levels)):
-        return "and looks like numbers with a decimal comma: add --decimal ,"
-    number = DECIMAL_COMMA if decimal == "," else DECIMAL_POINT
-    strays = [v for v in levels if not DECIMAL_POINT.fullmatch(v) and not number.fullmatch(v)]
-    enough = (
-        n_numbers is not None and len(levels) - len(strays) + n_numbers >= MIN_NUMBERS_PER_STRAY
-    )
-    if enough and 0 < len(strays) <= MAX_STRAYS:
-        return (
-            f"because of {listed(map(repr, strays))} among numbers: if that means missing, "
-            f"add {null_options(name, strays)}"
-        )
-    for sign, pattern in GROUPED.items():
-        if all(
-            DECIMAL_POINT.fullmatch(v) or number.fullmatch(v) or pattern.fullmatch(v)
-            for v in levels
-        ):
-            example = next(v for v in levels if pattern.fullmatch(v))
-            other = "." if sign == "," or (sign != "." and "," not in example) else ","
-            decimals = "" if other == decimal else f" --decimal {other}"
-            named = {" ": "space", "'": "apostrophe"}.get(sign, sign)
-            return f"and looks like numbers, such as {example!r}: add --thousands {named}{decimals}"
-    if strays and all(map(SIGNED.fullmatch, levels)):
-        return (
-            f"and looks like numbers with signs, such as {strays[0]!r}: write plain digits with a "
-            "point"
-        )
-    if all(map(DATED.fullmatch, levels)):
-        order = _order(levels)
-        what = f"add --dates {order}" if order else "write them as 2020-01-31"
-        return f"and looks like dates, such as {levels[0]!r}: {what}"
-    return ""
-
-
-def _order(levels: list[str]) -> str:
-    """The order of dates in digits, where they end with the year and some day is beyond 12; where
-    none is, that of the countries that write the sign."""
-    found = [ENDING.fullmatch(level) for level in levels]
-    if not all(found):
-        return ""
-    first, second = ([int(m[i]) for m in found if m] for i in (1, 3))
-    if max(first) > 12 or max(second) > 12:
-        return "dmy" if max(first) > max(second) else "mdy"
-    dotted = all(m[2] == "." for m in found if m)
-    return "dmy" if dotted else "dmy, or --dates mdy where the month comes first"
+def _numbers(file: ModelFile, source: Rows) -> list[Finding]:
+    """What numbers look like as they are written, by the first rows."""
+    declared = file.table.reading.declared
+    held = file.table.holds
+    names = [name for name, kind in held.items() if kind.numbers and name not in declared.families]
+    found = []
+    for name, levels in first_written(source.source, names).items():
+        written = [text for text in levels if is_number(text, file.spelling.decimal)]
+        if finding := numbers_as_written(name, written, file.spelling):
+            found.append(finding)
+    return found

@@ -115,7 +115,8 @@ def _ungrouped(strings: Any, spelling: Spelling) -> Any:
     """Numbers without signs of thousands, where these stand between groups of three digits."""
     if spelling.thousands is None:
         return strings
-    sign = "[ \u00a0\u202f]" if spelling.thousands == " " else re.escape(spelling.thousands)
+    shapes = {" ": "[ \u00a0\u2009\u202f]", "'": "['\u2019]"}
+    sign = shapes.get(spelling.thousands, re.escape(spelling.thousands))
     shape = rf"^[+-]?[0-9]{{1,3}}({sign}[0-9]{{3}})+({re.escape(spelling.decimal)}[0-9]*)?$"
     grouped = pc.match_substring_regex(strings, shape)
     return pc.if_else(grouped, pc.replace_substring_regex(strings, sign, ""), strings)

@@ -89,6 +89,10 @@ class CsvColumns:
         """How many rows a block has."""
         return int(self._strings(block, self._dialect.named[:1]).num_rows)
 
+    def as_written(self, block: Block) -> Any:
+        """The cells of a block, as strings that are not changed, in a pyarrow.Table."""
+        return self._strings(block, self._names)
+
     def read(self, block: Block, kinds: Mapping[str, Kind | None]) -> Any:
         """The cells of a block.
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tallybayes.errors import SourceError, listed
 from tallybayes.sources.arrow_types import columns_of
@@ -115,7 +115,12 @@ class CsvFile(TextFile):
         self.kinds = reader.kinds
         for block, done in self._blocks():
             read = partial(self._read, reader, block, reader.settle(block))
-            yield Part(read, self.name, typed=False, place=self._place, done=done)
+            yield Part(read, self.name, typed=False, place=self.place, done=done)
+
+    def written(self) -> Iterator[Any]:
+        reader = self._reader(None, ())
+        for block, _ in self._blocks():
+            yield reader.as_written(block)
 
     def _reader(self, names: Sequence[str] | None, as_written: Collection[str]) -> CsvColumns:
         named, asked = self._dialect.named, None if names is None else set(names)
@@ -134,8 +139,7 @@ class CsvFile(TextFile):
         kinds |= dict.fromkeys([*as_written, *self._dialect.levels], "text")
         return CsvColumns(self.name, self._dialect, self.spelling, wanted, kinds)
 
-    def _place(self, row: int) -> str:
-        """A row (from 0) as people find it: its line, where the file can be read again."""
+    def place(self, row: int) -> str:
         line = line_of_row(self._path, self._dialect, row)
         return f"row {row:,}" if line is None else f"line {line:,}"
 

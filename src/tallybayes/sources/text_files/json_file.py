@@ -119,6 +119,19 @@ class JsonLines(TextFile):
 
         yield from (self._once if self.once else self._beside)(file, kinds, wanted)
 
+    def written(self) -> Iterator[Any]:
+        self.columns()  # which of them are nested
+        file = self._open()
+        with closing(file.opened()) as stream:
+            unread = {*self._left_out, *self._nested}
+            for batch in jsonlines.batches(
+                self.name, stream, file.block, lambda name: name not in unread
+            ):
+                yield batch.table
+
+    def place(self, row: int) -> str:
+        return self._open().where(row)
+
     def _unread(self, as_written: Collection[str]) -> frozenset[str]:
         """The columns that are not read where all are asked for: those that are left out, and,
         with a warning, those that hold no single values in the first block."""

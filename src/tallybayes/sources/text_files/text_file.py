@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 from tallybayes.sources.contract import Part, SourceColumn
 from tallybayes.sources.text_files.cells import Kind
@@ -35,6 +36,15 @@ class TextFile(ABC):
     def header(self) -> list[str]:
         """The names of the columns, before a row is read: all of CSV, and of JSON lines those of
         the first rows."""
+
+    @abstractmethod
+    def written(self) -> Iterator[Any]:
+        """The rows as Arrow tables, block by block: strings as they are written, the values of JSON
+        lines in their types. Only for what can be read again."""
+
+    @abstractmethod
+    def place(self, row: int) -> str:
+        """A row (from 0) as people find it, such as "line 5"."""
 
     @abstractmethod
     def columns(self) -> dict[str, SourceColumn]:

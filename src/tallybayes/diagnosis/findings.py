@@ -1,0 +1,315 @@
+"""What the strings of a column look like, and the option that reads them so.
+
+The notes of ``tallybayes fit`` and :func:`tallybayes.doctor` both come from here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tallybayes.errors import listed
+from tallybayes.sources.text_files.options import Spelling
+
+__all__ = [
+    "MAX_STRAYS",
+    "Finding",
+    "is_number",
+    "means_missing",
+    "null_options",
+    "numbers_as_written",
+    "options_of",
+    "quoted",
+    "strings_as_read",
+]
+
+MAX_STRAYS = 3  # strings of a column that may all mean missing
+MIN_NUMBERS_PER_STRAY = 10  # numbers, for so many strays
+MIN_GROUPED = 2  # different numbers with points before three digits
+
+SPACES = " \u00a0\u2009\u202f"
+NUMBER = {
+    ".": re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"),
+    ",": re.compile(r"[+-]?([0-9]+,?[0-9]*|,[0-9]+)([eE][+-]?[0-9]+)?"),
+}
+"""Numbers, by their decimal sign."""
+
+SIGNS = {",": ",", ".": r"\.", "space": f"[{SPACES}]", "apostrophe": "['\u2019]"}
+GROUPED = {
+    (sign, decimal): re.compile(
+        rf"[+-]?[1-9][0-9]{{0,2}}({shape}[0-9]{{3}})+({re.escape(decimal)}[0-9]*)?"
+    )
+    for sign, shape in SIGNS.items()
+    for decimal in ".,"
+    if sign != decimal
+}
+"""Numbers with a sign between groups of three digits, by the sign and that of decimals."""
+
+MONEY = r"[$€£¥]"
+DIGITS = rf"[0-9]{{1,3}}([.,'\u2019{SPACES}][0-9]{{3}})*([.,][0-9]+)?|[0-9]+([.,][0-9]+)?"
+SIGNED = re.compile(rf"[+-]?{MONEY}?\s?[+-]?({DIGITS})\s?(%|{MONEY})?")
+UNIT = re.compile(rf"[+-]?({DIGITS})\s?(?P<unit>[^\W\d_]{{1,4}}[.²³]?)")
+BRACKETED = re.compile(rf"(?P<unit>\()({DIGITS})\)")
+OTHER_DIGITS = re.compile(r"[+-]?\d+([.,]\d+)?")
+
+DATED = re.compile(r"[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{1,4}([T ].*)?")
+ENDING = re.compile(r"([0-9]{1,2})([./-])([0-9]{1,2})[./-]([0-9]{4}|[0-9]{2})([T ].*)?")
+MONTH = re.compile(r"[12][0-9]{3}[-/](0[1-9]|1[0-2])")
+PADDED = re.compile(r"0[0-9]+")
+MISSING_WORDS = frozenset(
+    (
+        *("n/a", "n.a.", "na", "nil", "none", "null", "nan", "unknown", "missing", "undefined"),
+        *("void", "unspecified", "unbekannt", "inconnu", "desconocido", "k.a.", "tbd", "empty"),
+    )
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something odd about a column, or about all of a file.
+
+    Parameters
+    ----------
+    kind : str
+        A short name, such as "decimal comma".
+    message : str
+        What is odd, and what to do, after the name of the column.
+    column : str, optional
+    changes : mapping
+        What reads it as it is meant: options of :func:`tallybayes.csv`, and "columns", families by
+        name.
+    """
+
+    kind: str
+    message: str
+    column: str | None = None
+    changes: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        about = f"column {self.column!r} " if self.column is not None else ""
+        return f"{about}{self.message}"
+
+
+# ---- options -------------------------------------------------------------------------------------
+def quoted(text: str) -> str:
+    """A string as a shell takes it."""
+    return text if re.fullmatch(r"[\w.@%+:=/-]+", text) else "'" + text.replace("'", "'\\''") + "'"
+
+
+def null_options(name: str, strings: Iterable[str]) -> str:
+    """The options that read strings of a column as missing."""
+    return " ".join(f"--null {quoted(name + '=' + text)}" for text in strings)
+
+
+def options_of(changes: Mapping[str, Any]) -> str:
+    """Options of :func:`tallybayes.csv`, and families, as the command line has them."""
+    named = {",": ",", ".": ".", " ": "space", "'": "apostrophe"}
+    parts: list[str] = []
+    for name, value in changes.items():
+        if name == "header":
+            parts.append("--no-header")
+        elif name == "names":
+            parts.append(f"--names {quoted(','.join(value))}")
+        elif name == "missing":
+            parts.append("--only-null")
+            parts += [f"--null {quoted(text)}" for text in value if text]
+        elif name == "missing_of":
+            parts += [null_options(column, strings) for column, strings in value.items()]
+        elif name == "columns":
+            for column, family in value.items():
+                parts.append(f"--column {quoted(f'{column}={_family(family)}')}")
+        elif name == "thousands":
+            parts.append(f"--thousands {named[value]}")
+        elif name == "delimiter":
+            parts.append(f"--delimiter {'tab' if value == chr(9) else quoted(value)}")
+        else:
+            parts.append(f"--{name} {quoted(str(value)) if value != ',' else ','}")
+    return " ".join(parts)
+
+
+def _family(family: Any) -> str:
+    return "none" if family is None else "categorical"
+
+
+# ---- what strings look like ----------------------------------------------------------------------
+def is_number(text: str, decimal: str = ".") -> bool:
+    """Whether a string is a number to the reader."""
+    return NUMBER[decimal].fullmatch(text) is not None
+
+
+def means_missing(text: str) -> bool:
+    """Whether a string among numbers can only mean that the number is missing."""
+    return not any(c.isalnum() for c in text) or text.lower() in MISSING_WORDS
+
+
+def strings_as_read(
+    name: str,
+    levels: Sequence[str],
+    spelling: Spelling,
+    *,
+    n_numbers: int | None = None,
+    numbers: Collection[str] = (),
+) -> Finding | None:
+    """What the strings of a column look like that a reader does not take for numbers or dates.
+
+    Parameters
+    ----------
+    name : str
+    levels : sequence of str
+        The strings, each once.
+    spelling : Spelling
+        How they were read.
+    n_numbers : int, optional
+        How many different numbers stand among them; None where the column is mainly numbers, so
+        that few strings are not reported.
+    numbers : collection of str
+        The numbers as they are written, where that is known.
+    """
+    if not levels:
+        return None
+    decimal = spelling.decimal
+    other = "," if decimal == "." else "."
+    if found := _grouped(name, levels, numbers, decimal):
+        return found
+    if all(NUMBER[other].fullmatch(v) and other in v for v in levels if not is_number(v)):
+        looks = "and looks like numbers with a decimal "
+        if any(other in v for v in levels) and decimal == ".":
+            return Finding(
+                "decimal comma", f"{looks}comma: add --decimal ,", name, {"decimal": ","}
+            )
+        if decimal == "," and any("." in v for v in levels):
+            example = next(v for v in levels if "." in v)
+            return Finding(
+                "decimal point", f"{looks}point, such as {example!r}: omit --decimal", name
+            )
+    strays = [v for v in levels if not is_number(v) and not is_number(v, decimal)]
+    enough = (
+        n_numbers is not None and len(levels) - len(strays) + n_numbers >= MIN_NUMBERS_PER_STRAY
+    )
+    if enough and 0 < len(strays) <= MAX_STRAYS:
+        return Finding(
+            "strings among numbers",
+            f"because of {listed(map(repr, strays))} among numbers: if that means missing, add "
+            f"{null_options(name, strays)}",
+            name,
+            {"missing_of": {name: strays}} if all(map(means_missing, strays)) else {},
+        )
+    if not strays:
+        return None
+    return _other_numbers(name, levels) or _dates(name, levels)
+
+
+def _grouped(
+    name: str, levels: Sequence[str], numbers: Collection[str], decimal: str
+) -> Finding | None:
+    """Numbers with a sign of thousands."""
+    both = [*levels, *numbers]
+    for (sign, point), pattern in sorted(GROUPED.items(), key=lambda item: item[0][1] != decimal):
+        examples = [v for v in levels if pattern.fullmatch(v)]
+        if not examples or not all(
+            pattern.fullmatch(v) or NUMBER[point].fullmatch(v) for v in both
+        ):
+            continue
+        changes: dict[str, Any] = {"thousands": {"space": " ", "apostrophe": "'"}.get(sign, sign)}
+        if point != decimal and (sign == "." or any(point in v for v in both)):
+            changes["decimal"] = point
+        return Finding(
+            "thousands",
+            f"and looks like numbers, such as {examples[0]!r}: add {options_of(changes)}",
+            name,
+            changes,
+        )
+    return None
+
+
+def _other_numbers(name: str, levels: Sequence[str]) -> Finding | None:
+    """Numbers that no option reads."""
+    for kind, what, pattern in (
+        ("signs", "numbers with signs", SIGNED),
+        ("units", "numbers with a unit", UNIT),
+        ("brackets", "numbers of which negative ones stand in brackets", BRACKETED),
+        ("digits of another script", "numbers in digits of another script", OTHER_DIGITS),
+    ):
+        examples = [v for v in levels if not is_number(v) and pattern.fullmatch(v)]
+        matches = [m for v in examples if (m := pattern.fullmatch(v))]
+        units = {m["unit"] for m in matches if "unit" in pattern.groupindex}
+        plain = sum(SIGNED.fullmatch(v) is not None for v in levels if v not in examples)
+        if examples and len(examples) + plain == len(levels) and len(units) <= 1:
+            return Finding(
+                kind,
+                f"and looks like {what}, such as {examples[0]!r}: write plain digits with a point",
+                name,
+            )
+    return None
+
+
+def _dates(name: str, levels: Sequence[str]) -> Finding | None:
+    if all(map(MONTH.fullmatch, levels)):
+        first = levels[0].replace("/", "-")
+        return Finding(
+            "months",
+            f"and looks like months, such as {levels[0]!r}: write the first day, {first}-01",
+            name,
+        )
+    if not all(map(DATED.fullmatch, levels)):
+        return None
+    order, advice = _order(levels)
+    what = f"add --dates {advice}" if advice else "write them as 2020-01-31"
+    changes = {"dates": order} if order else {}
+    message = f"and looks like dates, such as {levels[0]!r}: {what}"
+    return Finding("dates", message, name, changes)
+
+
+def _order(levels: Sequence[str]) -> tuple[str, str]:
+    """The order of dates in digits, where they end with the year and some day is beyond 12; where
+    none is, that of the countries that write the sign. And the same for people."""
+    found = [ENDING.fullmatch(level) for level in levels]
+    if not all(found):
+        return "", ""
+    first, second = ([int(m[i]) for m in found if m] for i in (1, 3))
+    if max(first) > 12 or max(second) > 12:
+        order = "dmy" if max(first) > max(second) else "mdy"
+        return order, order
+    dotted = all(m[2] == "." for m in found if m)
+    return "dmy", "dmy" if dotted else "dmy, or --dates mdy where the month comes first"
+
+
+# ---- numbers whose spelling says more ------------------------------------------------------------
+def numbers_as_written(name: str, written: Collection[str], spelling: Spelling) -> Finding | None:
+    """What the numbers of a column look like as they are written.
+
+    Parameters
+    ----------
+    name : str
+    written : collection of str
+        Strings that are read as numbers, each once.
+    spelling : Spelling
+    """
+    changes: dict[str, Any]
+    padded = [v for v in written if PADDED.fullmatch(v)]
+    if padded and all(v.isascii() and v.isdigit() for v in written):
+        changes = {"columns": {name: "categorical"}}
+        return Finding(
+            "leading zeros",
+            f"has leading zeros, such as {padded[0]!r}, which numbers lose: if they are codes, add "
+            f"{options_of(changes)}",
+            name,
+            changes,
+        )
+    if spelling.decimal != "." or spelling.thousands is not None:
+        return None
+    grouped = [v for v in written if GROUPED[".", ","].fullmatch(v)]
+    whole = [v for v in written if v.lstrip("+-").isdigit()]
+    alone = len(grouped) + len(whole) == len(written)
+    if len(grouped) >= MIN_GROUPED and whole and alone and all(abs(int(v)) < 1000 for v in whole):
+        changes = {"thousands": ".", "decimal": ","}
+        return Finding(
+            "thousands",
+            f"holds {grouped[0]!r} beside {whole[0]!r}, which look like numbers with points "
+            f"between thousands: if so, add {options_of(changes)}",
+            name,
+            changes,
+        )
+    return None
