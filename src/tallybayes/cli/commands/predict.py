@@ -81,7 +81,14 @@ def run(
     source: Any = file.open(data, reading)
     classes = file.classes
     names = [*(["document"] if source.has_names else []), *keep]
-    columns = [*names, "prediction", *(f"p({c})" for c in classes if proba)]
+    made = ["prediction", *(f"p({c})" for c in classes if proba)]
+    for name in keep:
+        if name in made:
+            raise Failure(
+                f"--keep {name}: predictions have a column of this name: rename it in the data",
+                USAGE,
+            )
+    columns = [*names, *made]
     counts: Counter[str] = Counter()
     document_out = json and output == "-"
     with (

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tallybayes.cli.io.known_classes import KnownClasses
 from tallybayes.cli.io.plan import Plan
-from tallybayes.cli.io.rows import Rows
+from tallybayes.cli.io.rows import Rows, RowsRead
 from tallybayes.cli.io.targets import need_target
 from tallybayes.cli.terminal.console import Bar
 from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion
@@ -240,8 +240,8 @@ class ModelFile(KnownClasses):
         plan = self._plan(rows, bar, "predicting", keep=keep)
 
         def of_part(table: Table) -> tuple[dict[str, Column], Array]:
-            kept = {name: table.columns[name] for name in keep}
-            return kept, self.model.predict_proba(_of_model(table, plan))
+            assert isinstance(table, RowsRead)
+            return table.kept, self.model.predict_proba(_of_model(table, plan))
 
         with rows.reading(plan):
             yield from rows.over(of_part)

@@ -32,7 +32,7 @@ class Plan:
     names : sequence of str, optional
         The other columns that are read; what a row lacks is missing. None: all.
     keep : sequence of str
-        Columns that are handed on as they are.
+        Columns that are handed on as they are, whether or not the model reads them as well.
     kinds : mapping
         The kind of each column. Where it is None or not given, the cells decide.
     left_out : collection of str

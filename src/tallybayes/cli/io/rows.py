@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import TypeVar
@@ -29,7 +29,7 @@ from tallybayes.sources.text_files.options import Spelling
 from tallybayes.sources.text_files.text_file import TextFile
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table
 
-__all__ = ["Rows"]
+__all__ = ["Rows", "RowsRead"]
 
 R = TypeVar("R")
 
@@ -42,6 +42,21 @@ class _Fault(Exception):
     def __init__(self, part: int, row: int, error_at: Callable[[str], Exception]) -> None:
         super().__init__(f"row {row} of part {part}")
         self.part, self.row, self.error_at = part, row, error_at
+
+
+@dataclass(frozen=True, eq=False)
+class RowsRead(Table):
+    """Some rows, as the model reads them.
+
+    Parameters
+    ----------
+    columns, n_rows, named
+        As of a table.
+    kept : dict of str to Column
+        Columns that the plan keeps, as they are in the data.
+    """
+
+    kept: dict[str, Column]
 
 
 class Rows:
@@ -123,8 +138,7 @@ class Rows:
         self._read_so_far = PartsRead(self.name)
         self._first_strings, self._decided = {}, {}
         as_text = {n for n, kind in plan.kinds.items() if kind == "text"}
-        alone = {name for name in plan.keep if name not in (plan.names or ())}
-        written = {*as_written, *as_text, *alone, *_given(plan.target)}
+        written = {*as_written, *as_text, *plan.keep, *_given(plan.target)}
         with plan.bar.counting(plan.doing, self.size, plan.then) as tick:
             parts = self._explaining(self.source.parts(self._asked(), written))
             for i, part in enumerate(parts):
@@ -165,7 +179,8 @@ class Rows:
             columns = self.source.columns().items()
             return [n for n, column in columns if column.kind is not None and n not in left_out]
         there = requested if self.keyed else self.source.columns()
-        return [name for name in requested if name in there and name not in left_out]
+        unread = {*left_out} - {*self.plan.keep}
+        return [name for name in requested if name in there and name not in unread]
 
     def _widen(self, again: ReadAgain) -> None:
         """A column that is not of dates after all: a note when fitting, else an error."""
@@ -206,19 +221,22 @@ class Rows:
         if plan.target is not None:
             label = columns.pop(plan.target, Empty(table.n_rows))
             labels = as_written(label, plan.target, self.spelling.of(plan.target))
-        kept = {name: columns[name] for name in plan.keep if name in columns}
+        kept = {name: columns.get(name, Empty(table.n_rows)) for name in plan.keep}
         if plan.names is not None:
             columns = {n: columns.get(n, Empty(table.n_rows)) for n in plan.names}
         columns |= {name: Empty(table.n_rows) for name in plan.left_out}
-        columns = {n: self._column(c, n, i, part.typed) for n, c in columns.items()}
-        columns |= {name: column for name, column in kept.items() if name not in columns}
-        table = Table(columns, table.n_rows, True)
+        columns = {
+            # what is kept is as written: the model's kind of it is made of the strings
+            n: self._column(c, n, i, part.typed or n in kept)
+            for n, c in columns.items()
+        }
+        table = RowsRead(columns, table.n_rows, True, kept)
         return table if labels is None else self._labelled(table, labels, i)
 
-    def _column(self, column: Column, name: str, i: int, typed: bool) -> Column:
+    def _column(self, column: Column, name: str, i: int, as_kinds: bool) -> Column:
         """A column as its kind, looked over for strings among numbers."""
         kind = self.plan.kinds.get(name)
-        if typed:
+        if as_kinds:
             try:
                 no_dates = name in self._no_dates
                 spelling = self.spelling.of(name)
