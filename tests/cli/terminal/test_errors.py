@@ -332,25 +332,6 @@ def test_tables_in_terminals_of_any_width(run, files, model, monkeypatch):
             assert word in text
 
 
-def test_nothing_but_a_model_is_overwritten_by_a_model(run, files, model, tmp_path):
-    before = (tmp_path / "comma.csv").read_bytes()
-    for words in (
-        ("fit", "comma.csv", "-t", "buys"),
-        ("update", model, "comma.csv"),
-        ("merge", model, model),
-    ):
-        assert "not overwritten" in run(*words, "-o", "comma.csv", code=1).line
-    for words in (
-        ("comma.csv", "-o", "comma.csv"),
-        ("comma.csv", "-o", f"../{tmp_path.name}/comma.csv"),
-    ):
-        assert "would overwrite" in run("predict", model, *words, code=2).line
-    assert (tmp_path / "comma.csv").read_bytes() == before
-    (tmp_path / "new.tally").touch()  # an empty file, as mktemp makes it
-    run("fit", "comma.csv", "-t", "buys", "-o", "new.tally", "--no-estimate")
-    run("fit", "comma.csv", "-t", "buys", "-o", "new.tally", "--no-estimate")
-
-
 def test_columns_that_tell_nothing_are_said(run, tmp_path):
     bits = np.random.default_rng(0).integers(0, 2, (16, 4)).tolist()
     lines = [f"{a},{'uv'[b]},{c},{'xy'[k]}" for a, b, c, k in bits]

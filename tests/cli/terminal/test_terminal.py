@@ -82,7 +82,7 @@ def test_messages_end_their_lines_between_words(terminal, run, files, width):
     run("fit", "comma.csv", "--target", "buys", "-o", "m.tally", "--no-estimate")
     message = run("update", "m.tally", "comma.csv").err.rstrip()
     assert "\n" not in message
-    run("fit", "comma.csv", "--target", "buys", "-o", "m.tally", "--no-estimate")
+    run("fit", "comma.csv", "--target", "buys", "-o", "m.tally", "--no-estimate", "--force")
     lines = shown(terminal("update", "m.tally", "comma.csv", width=width), width)
     text = " ".join(line for line in lines if line)
     assert " ".join(message.split()) in text

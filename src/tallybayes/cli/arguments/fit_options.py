@@ -42,6 +42,13 @@ class FitOptions:
     ngrams: str | None
     n_features: int | None
     unlabelled: str | None
+    page: str | None
+    force: bool
+
+    @property
+    def judged_on(self) -> list[str]:
+        """The rows that a page shows the model on."""
+        return self.train if self.test is None else [self.test]
 
     @property
     def model_path(self) -> str:

@@ -12,7 +12,17 @@ import typer
 
 from tallybayes.cli.terminal.failures import USAGE, Failure
 
-__all__ = ["Data", "Json", "Model", "Output", "Page", "Parts", "Target", "number_or_auto"]
+__all__ = [
+    "Data",
+    "Force",
+    "Json",
+    "Model",
+    "Output",
+    "Page",
+    "Parts",
+    "Target",
+    "number_or_auto",
+]
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file, written by fit.")]
 Data = Annotated[
@@ -25,6 +35,15 @@ Data = Annotated[
 ]
 Json = Annotated[
     bool, typer.Option("--json", metavar="", help="Print one JSON document, for programs.")
+]
+Force = Annotated[
+    bool,
+    typer.Option(
+        "--force",
+        metavar="",
+        help="Overwrite a file that would be lost: one that tallybayes did not write, predictions, "
+        "or a model with rows learned since it was made.",
+    ),
 ]
 Output = Annotated[
     str | None,

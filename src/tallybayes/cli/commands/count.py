@@ -32,16 +32,17 @@ def run(
             help="How to model a column, as for fit --plain. May be repeated.",
         ),
     ] = None,
+    force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Count a part of the rows: merge adds the counts of all parts to one model.
 
     The file is a plain model of its part, which every command takes. Nothing is measured.
     """
-    from tallybayes.cli.io.places import need_place
+    from tallybayes.cli.io.outputs import Output
     from tallybayes.cli.io.targets import need_columns
 
-    need_place(output)
+    out = Output(output, "model", data, force=force)
     families = {}
     if column:
         from tallybayes.cli.arguments.families import column_families
@@ -55,4 +56,4 @@ def run(
     import_estimators()
     from tallybayes.cli.commands.training.counting import count
 
-    count(rows, target, families, output, json)
+    count(rows, target, families, out, json)

@@ -18,14 +18,16 @@ def run(
     reading: Reading,
     target: options.Target = None,
     page: options.Page = None,
+    force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Measure a model on rows, or documents, with labels."""
     need_output()
+    beside = None
     if page is not None:
-        from tallybayes.cli.commands.reporting import need_page
+        from tallybayes.cli.commands.training.page import page_beside
 
-        need_page(page, data)
+        beside = page_beside(page, data, [model, *data], force)
     from tallybayes.cli.io.loading import load
 
     file: Any = load(model)
@@ -42,7 +44,10 @@ def run(
         document("evaluate", {"model": model, **content})
     else:
         say(*figures.tables())
-    if page is not None:
-        from tallybayes.cli.commands.reporting import add_page
+    if beside is not None:
+        from tallybayes.cli.commands.training.page import made_page
 
-        add_page(file, model, data, page, target, reading, json)
+        made = made_page(file, file.open(data, reading), target)
+        made.report.save(beside.path)
+        if not json:
+            say(made.shows(beside.path, model))

@@ -164,6 +164,7 @@ def run(
         typer.Option(metavar="", help="Without --test, measure on rows held out of the whole fit."),
     ] = True,
     page: options.Page = None,
+    force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Train a model on a file and measure it.
@@ -191,18 +192,9 @@ def run(
         ngrams=ngrams,
         n_features=n_features,
         unlabelled=unlabelled,
+        page=page,
+        force=force,
     )
-    judged_on = train if test is None else [test]
-    if page is not None:
-        from tallybayes.cli.commands.reporting import need_page
-
-        need_page(page, judged_on, given.model_path)
     from tallybayes.cli.commands.training.fit_kind import fit_of_its_kind
 
     fit_of_its_kind(given, reading)
-    if page is not None:
-        from tallybayes.cli.commands.kinds.files import loaded
-        from tallybayes.cli.commands.reporting import add_page
-
-        path = given.model_path
-        add_page(loaded(path), path, judged_on, page, None, reading, json)

@@ -6,8 +6,7 @@ from typing import Any, Literal
 
 from tallybayes.cli.arguments.reading import Reading
 from tallybayes.cli.commands.kinds.files import kind_of, loaded
-from tallybayes.cli.io.locking import alone
-from tallybayes.cli.io.places import need_place
+from tallybayes.cli.io.outputs import Output
 from tallybayes.cli.terminal.console import document, line, number_of, progress, say
 from tallybayes.cli.terminal.failures import Failure
 from tallybayes.errors import NegativeTally
@@ -21,15 +20,14 @@ def learn(
     action: Action,
     model: str,
     data: list[str],
-    output: str | None,
+    output: Output,
     target: str | None,
     reading: Reading,
     json: bool,
 ) -> None:
     """Counts rows in addition, or takes them away; the file changes at the end, at once."""
-    path = output or model
-    need_place(path)
-    with alone(path):
+    path = output.path
+    with output.alone() as save:
         file = loaded(model)
         from tallybayes.cli.report.data_quality import note_new_classes, note_unlabelled
 
@@ -41,12 +39,12 @@ def learn(
         _count(action, file, source, target)
         kind.need_sound(file, source)
         file.target = file.target or target
-        file.save(path)
+        note_unlabelled(source, file.unit)
+        note_new_classes(file, classes)
+        kind.after_learning(file, source, known)
+        kind.note_stale(file, path)
+        save(file)
     changed = abs(file.rows - before)
-    note_unlabelled(source, file.unit)
-    note_new_classes(file, classes)
-    kind.after_learning(file, source, known)
-    kind.note_stale(file, path)
     if json:
         content = {
             "model": path,

@@ -17,16 +17,18 @@ def run(
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="MODEL", help="The merged model.")
     ],
+    force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Merge models into the model of all their rows."""
     if len(models) < 2:
         raise Failure("merge needs two models or more: tallybayes merge A B -o C", USAGE)
-    from tallybayes.cli.io.places import need_model, need_place
+    from tallybayes.cli.io.outputs import Output
+    from tallybayes.cli.io.places import need_model
 
-    need_place(output)
     for model in models:
         need_model(model)
+    out = Output(output, "model", changes=models, force=force)
     from tallybayes.cli.commands.merging import merge
 
-    merge(models, output, json)
+    merge(models, out, json)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from typing import Annotated, Any
 
 import typer
@@ -50,9 +48,7 @@ def run(
             help="In CSV, put ' before strings that a spreadsheet would run as formulas.",
         ),
     ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", metavar="", help="Overwrite OUT without asking.")
-    ] = False,
+    force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Predict the class of each row, in the order of the rows.
@@ -60,17 +56,12 @@ def run(
     Of text, the class of each document, beside its name where it has one.
     """
     keep = list(dict.fromkeys(keep or []))
-    for path in (model, *data):
-        if os.path.exists(path) and os.path.exists(output) and os.path.samefile(path, output):
-            raise Failure(f"-o {output} would overwrite what is read: choose another name", USAGE)
     if output == "-":
         need_output(" or name a file with -o OUT")
-    elif not force:
-        _need_consent(output)
-    from tallybayes.cli.io.places import need_folder
+    else:
+        from tallybayes.cli.io.outputs import Output
 
-    if output != "-":
-        need_folder(output)
+        Output(output, "predictions", [model, *data], force=force)
     from collections import Counter
 
     from tallybayes.cli.io.loading import load
@@ -114,14 +105,3 @@ def _strings(column: Any) -> list[str]:
     from tallybayes.tables.values import as_text
 
     return ["" if value is None else as_text(value) for value in values_of(column)]
-
-
-def _need_consent(output: str) -> None:
-    """Raises where a file would be overwritten and nobody has agreed. An empty one may be."""
-    if not os.path.isfile(output) or not os.path.getsize(output):
-        return
-    if sys.stdin.isatty() and sys.stderr.isatty():
-        if typer.confirm(f"{output} exists. Overwrite it?", err=True):
-            return
-        raise Failure(f"{output} is kept as it was")
-    raise Failure(f"{output} exists: add --force to overwrite it, or choose another name", USAGE)

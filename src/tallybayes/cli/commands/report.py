@@ -27,6 +27,7 @@ def run(
         str, typer.Option("--lang", metavar="en|zh", help="The language of the page.")
     ] = "en",
     target: options.Target = None,
+    force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Write a page that shows a model, judged on rows or documents with labels.
@@ -37,5 +38,7 @@ def run(
     if lang not in LANGUAGES:
         raise Failure(f"--lang {lang!r}: the languages are {' and '.join(LANGUAGES)}", USAGE)
     from tallybayes.cli.commands.reporting import report
+    from tallybayes.cli.io.outputs import Output
 
-    report(model, data, output, lang, target, reading, json)
+    page = Output(output, "page", [model, *data], force=force)
+    report(model, data, page, lang, target, reading, json)

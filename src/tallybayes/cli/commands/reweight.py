@@ -16,6 +16,7 @@ def run(
     output: options.Output = None,
     target: options.Target = None,
     parts: options.Parts = None,
+    force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Learn weights and pairs again after update, forget or merge.
@@ -23,6 +24,8 @@ def run(
     DATA holds rows that the model has counted: all, or a random sample. The counts do not change.
     """
     from tallybayes.cli.commands.reweighting import reweight
+    from tallybayes.cli.io.outputs import Output
 
     n_parts = None if parts is None else options.number_or_auto("--parts", parts, minimum=1)
-    reweight(model, data, output, target, n_parts, reading, json)
+    out = Output(output or model, "model", data, [model], force=force)
+    reweight(model, data, out, target, n_parts, reading, json)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from tallybayes.cli.arguments.reading import Reading
 from tallybayes.cli.commands.kinds.files import kind_of, loaded
-from tallybayes.cli.io.locking import alone
-from tallybayes.cli.io.places import need_place
+from tallybayes.cli.io.outputs import Output
 from tallybayes.cli.terminal.console import document, line, number_of, progress, say
 
 __all__ = ["reweight"]
@@ -14,7 +13,7 @@ __all__ = ["reweight"]
 def reweight(
     model: str,
     data: list[str],
-    output: str | None,
+    output: Output,
     target: str | None,
     parts: int | str | None,
     reading: Reading,
@@ -22,9 +21,8 @@ def reweight(
 ) -> None:
     """Learns again on rows that were counted, with as many parts as before unless they are given;
     the file changes at the end, at once."""
-    path = output or model
-    need_place(path)
-    with alone(path):
+    path = output.path
+    with output.alone() as save:
         file = loaded(model)
         from tallybayes.cli.report.data_quality import note_unlabelled
 
@@ -33,8 +31,8 @@ def reweight(
         source = file.open(data, reading)
         with progress() as bar:
             n_rows = kind.reweight(file, source, bar, target, parts)
-        file.save(path)
-    note_unlabelled(source, file.unit)
+        note_unlabelled(source, file.unit)
+        save(file)
     if json:
         document("reweight", {"model": path, "rows": n_rows, "rows_counted": file.rows})
         return

@@ -21,11 +21,14 @@ def _command(action: Literal["update", "forget"], doc: str) -> Callable[..., Non
         reading: Reading,
         output: options.Output = None,
         target: options.Target = None,
+        force: options.Force = False,
         json: options.Json = False,
     ) -> None:
         from tallybayes.cli.commands.learning import learn
+        from tallybayes.cli.io.outputs import Output
 
-        learn(action, model, data, output, target, reading, json)
+        out = Output(output or model, "model", data, [model], force=force)
+        learn(action, model, data, out, target, reading, json)
 
     run.__doc__ = doc
     return run

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.cli.io.documents.source import DocumentBatch, DocumentSource
-from tallybayes.cli.io.known_classes import KnownClasses
+from tallybayes.cli.io.known_classes import KnownClasses, digest_of
 from tallybayes.cli.terminal.console import Bar
 from tallybayes.cli.terminal.failures import USAGE, Failure
 from tallybayes.cli.terminal.interrupts import need_none, replacement_of
@@ -28,7 +28,8 @@ __all__ = ["DocumentFile"]
 Array = NDArray[np.float64]
 
 METADATA = record(
-    {"target": optional(text), "column": optional(text)}, {"target": None, "column": None}
+    {"target": optional(text), "column": optional(text), "made": optional(text)},
+    {"target": None, "column": None, "made": None},
 )
 """What the command line keeps beside a model."""
 
@@ -48,11 +49,14 @@ class DocumentFile(KnownClasses):
         the names of mailboxes were the labels.
     column : str or None
         Of the documents, where these were rows.
+    made : str or None
+        The digest of the counts that the file was made with; those that it has now may be others.
     """
 
     model: TextNB
     target: str | None = None
     column: str | None = None
+    made: str | None = None
 
     unit: ClassVar = "document"
 
@@ -68,12 +72,12 @@ class DocumentFile(KnownClasses):
             own = METADATA(extra.get("cli", {}), "the command line's part")
         except Unfit as error:
             raise ModelFileError(f"{path} is whole, but no model file: {error}") from error
-        return cls(model, own["target"], own["column"])
+        return cls(model, own["target"], own["column"], own["made"])
 
     def save(self, path: str) -> None:
         """Writes the file; one that is there is replaced whole or not at all."""
         need_none()
-        own = {"target": self.target, "column": self.column}
+        own = {"target": self.target, "column": self.column, "made": self.made}
         save(self.model, path, extra={"cli": own}, replace=replacement_of(path))
         need_none()
 
@@ -86,6 +90,11 @@ class DocumentFile(KnownClasses):
     def rows(self) -> float:
         """How many documents were counted."""
         return float(self.class_rows.sum())
+
+    def digest(self) -> str:
+        """What tells these counts from others."""
+        tally = self.model.tally_
+        return digest_of((tally.documents, tally.start, tally.classes, tally.counts))
 
     @property
     def stale(self) -> bool:

@@ -1,7 +1,9 @@
-"""The classes of a model of any kind, as the command line has labels: strings."""
+"""What model files of any kind share: their classes, as strings, and a digest of counts."""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ from tallybayes.cli.terminal.failures import Failure
 from tallybayes.errors import listed
 from tallybayes.tables.values import as_text
 
-__all__ = ["KnownClasses"]
+__all__ = ["KnownClasses", "digest_of"]
 
 
 class KnownClasses:
@@ -42,3 +44,12 @@ class KnownClasses:
                     f"{classes.dtype} ({listed(known)}): add it from Python"
                 )
         return np.array([known[label] for label in labels.tolist()], dtype=classes.dtype)
+
+
+def digest_of(arrays: Iterable[NDArray[Any]]) -> str:
+    """A digest of counts, which depends on the bytes of every array of numbers."""
+    digest = hashlib.blake2b(digest_size=16)
+    for array in arrays:
+        if array.dtype.kind in "biuf":
+            digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.cli.io.known_classes import KnownClasses
+from tallybayes.cli.io.known_classes import KnownClasses, digest_of
 from tallybayes.cli.io.plan import Plan
 from tallybayes.cli.io.rows import Rows, RowsRead
 from tallybayes.cli.io.targets import need_target
@@ -50,6 +50,7 @@ STRINGS = either(each(text), each(text, of=tuple))
 OWN = record(
     {
         "target": optional(text),
+        "made": optional(text),
         "kinds": mapping(text, optional(one_of(*get_args(Kind)))),
         "missing": STRINGS,
         "missing_of": mapping(text, STRINGS),
@@ -59,6 +60,7 @@ OWN = record(
     },
     {
         "target": None,
+        "made": None,
         "kinds": {},
         "missing": list(MISSING),
         "missing_of": {},
@@ -100,12 +102,15 @@ class ModelFile(KnownClasses):
         The kind of each column.
     spelling : Spelling
         Of strings: missing values, numbers and dates.
+    made : str or None
+        The digest of the counts that the file was made with; those that it has now may be others.
     """
 
     model: TableClassifier
     target: str | None
     kinds: dict[str, Kind | None] = field(default_factory=dict)
     spelling: Spelling = Spelling()  # noqa: RUF009  # frozen
+    made: str | None = None
 
     unit: ClassVar = "row"
 
@@ -137,7 +142,7 @@ class ModelFile(KnownClasses):
             )
         except ValueError as error:
             raise ModelFileError(f"{path} is whole, but no model file: {error}") from error
-        file = cls(model, mine["target"], mine["kinds"], spelling)
+        file = cls(model, mine["target"], mine["kinds"], spelling, mine["made"])
         for name in file.table.counted:  # Python may have taught it more since
             file.kinds[name] = file.kind(name)
         return file
@@ -174,6 +179,7 @@ class ModelFile(KnownClasses):
         need_none()
         own = {
             "target": self.target,
+            "made": self.made,
             "kinds": self.kinds,
             "missing": self.spelling.missing,
             "missing_of": self.spelling.missing_of,
@@ -221,6 +227,10 @@ class ModelFile(KnownClasses):
     def weight(self) -> float:
         """How much the rows weigh."""
         return float(self.model.class_count_.sum())
+
+    def digest(self) -> str:
+        """What tells these counts from others."""
+        return digest_of(self.table.tally.arrays().values())
 
     def holds(self, name: str) -> str:
         """What a column's values are: dates, numbers, strings, or numbers and strings."""

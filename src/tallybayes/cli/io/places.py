@@ -13,7 +13,7 @@ from tallybayes.sources.opening.foreign import need_local, need_readable, office
 from tallybayes.sources.opening.places import is_remote
 from tallybayes.sources.opening.unpacking import MAGIC
 
-__all__ = ["is_model", "need_data", "need_folder", "need_model", "need_place"]
+__all__ = ["is_model", "need_data", "need_folder", "need_model"]
 
 
 def need_folder(path: str) -> None:
@@ -24,16 +24,6 @@ def need_folder(path: str) -> None:
     if Path(path).is_dir():
         raise Failure(f"{path} is a directory: name a file in it")
     need_writable(path)
-
-
-def need_place(path: str) -> None:
-    """Raises where a model cannot be written, or would take the place of something else."""
-    need_folder(path)
-    if Path(path).is_file() and Path(path).stat().st_size and not is_model(path):
-        raise Failure(
-            f"{path} exists and is not a tallybayes model: it is not overwritten. Remove it, or "
-            "choose another name with -o"
-        )
 
 
 def need_model(path: str) -> None:
@@ -61,6 +51,10 @@ def need_data(path: str) -> None:
         return  # a pattern, whose files are looked for when they are opened
     Path(path).stat()
     if Path(path).is_file():
+        if is_model(path):
+            raise Failure(
+                f"{path} is a tallybayes model, but data is expected here: swap the arguments?"
+            )
         with open(path, "rb") as file:
             head = file.read(512)
         if head[8:12] == b"DUCK":  # whose table or query is named apart

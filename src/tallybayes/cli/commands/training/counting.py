@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tallybayes.cli.arguments.class_weights import ClassWeight
-from tallybayes.cli.io.locking import alone
 from tallybayes.cli.io.model_file import ModelFile
+from tallybayes.cli.io.outputs import Output
 from tallybayes.cli.io.plan import Plan
 from tallybayes.cli.io.rows import Rows
 from tallybayes.cli.io.targets import need_columns
@@ -106,18 +106,19 @@ class Counting:
         return file
 
 
-def count(rows: Rows, target: str, families: dict[str, Any], output: str, json: bool) -> None:
+def count(rows: Rows, target: str, families: dict[str, Any], output: Output, json: bool) -> None:
     """Counts rows into a file, without a measurement."""
+    output.need_as_made()
     counting = Counting(rows, target, families, plain=True, options={})
     with progress() as bar:
         file = counting.model_file(counting.run(bar))
-        with alone(output):
-            file.save(output)
     note_unlabelled(rows)
+    with output.alone() as save:
+        save(file)
     if json:
         classes = dict(zip(file.classes, file.class_rows.tolist(), strict=True))
         left_out = rows.unlabelled
         content = {"rows": file.rows, "rows_without_label": left_out, "classes": classes}
-        document("count", {"model": output, **content})
+        document("count", {"model": output.path, **content})
         return
-    say(line(f"{number_of(file.rows, 'row')} counted; the counts are in {output}"))
+    say(line(f"{number_of(file.rows, 'row')} counted; the counts are in {output.path}"))

@@ -6,17 +6,20 @@ Errors of options and files are raised here, before anything slow is imported.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tallybayes.cli.arguments.class_weights import class_weight_of
 from tallybayes.cli.arguments.fit_options import FitOptions
 from tallybayes.cli.arguments.reading import TEXT_FORMATS, Reading
+from tallybayes.cli.commands.training.page import page_beside
 from tallybayes.cli.io.documents.opening import Wanted, kind_of_input
-from tallybayes.cli.io.places import need_data, need_place
+from tallybayes.cli.io.outputs import Output
+from tallybayes.cli.io.places import need_data
 from tallybayes.cli.terminal.failures import USAGE, Failure
 from tallybayes.cli.terminal.quick_imports import import_estimators
 
 if TYPE_CHECKING:
+    from tallybayes.cli.commands.training.text import TextFit
     from tallybayes.cli.io.rows import Rows
 
 __all__ = ["fit_of_its_kind"]
@@ -49,10 +52,26 @@ def _kind_of(path: str, target: str | None, format: str | None) -> str:
     return kind
 
 
-def _need_files(given: FitOptions, path: str) -> None:
-    for data in (*given.train, *([given.test] if given.test else [])):
+class Outputs(NamedTuple):
+    """The files that a fit writes."""
+
+    model: Output
+    page: Output | None
+
+
+def _outputs(given: FitOptions) -> Outputs:
+    """Where the files go; raises for data that is not there, and where a file cannot be written."""
+    reads = [*given.train, *([given.test] if given.test else [])]
+    path = given.model_path
+    page = None
+    if given.page is not None:
+        page = page_beside(given.page, given.judged_on, reads, given.force)
+    for data in reads:
         need_data(data)
-    need_place(path)
+    model = Output(path, "model", reads, force=given.force)
+    if page is not None:
+        page.need_apart(model)
+    return Outputs(model, page)
 
 
 def _fit_rows(given: FitOptions, reading: Reading) -> None:
@@ -68,8 +87,7 @@ def _fit_rows(given: FitOptions, reading: Reading) -> None:
     weights = None if text_columns else class_weight_of(given.class_weight)
     if not given.plain:
         _need_levels(given.column, families)
-    path = given.model_path
-    _need_files(given, path)
+    outputs = _outputs(given)
     from tallybayes.cli.io.targets import Header, missing_target, need_columns
     from tallybayes.sources.opening.stream import read_once
 
@@ -85,7 +103,7 @@ def _fit_rows(given: FitOptions, reading: Reading) -> None:
         missing_target(source)
     table = given.plain or any(_has_parameters(text) for text in given.column)
     if text_columns and not table and _is_alone(source, text_columns, target, families):
-        _fit_column(given, reading, source, text_columns[0], left_out)
+        _fit_column(given, outputs, reading, source, text_columns[0], left_out)
         return
     if text_columns:  # a column of text beside others is one family among them
         settings, weights = given.table_settings(), class_weight_of(given.class_weight)
@@ -96,7 +114,9 @@ def _fit_rows(given: FitOptions, reading: Reading) -> None:
 
     request = FitRequest(
         target,
-        path,
+        outputs.model,
+        outputs.page,
+        given.judged_on,
         families,
         given.plain,
         settings,
@@ -113,8 +133,7 @@ def _fit_documents(given: FitOptions, reading: Reading) -> None:
     settings = given.text_settings()
     if given.column:
         raise Failure("--column is for rows, and this is a folder or a mailbox: omit it", USAGE)
-    path = given.model_path
-    _need_files(given, path)
+    outputs = _outputs(given)
     source = reading.open_documents(given.train, target=given.target)
     if given.target is not None and not source.takes_target:
         raise Failure(
@@ -123,26 +142,20 @@ def _fit_documents(given: FitOptions, reading: Reading) -> None:
             USAGE,
         )
     import_estimators()
-    from tallybayes.cli.commands.training.text import TextFit, fit
+    from tallybayes.cli.commands.training.text import fit
 
-    fit(
-        TextFit(path, given.target, None, settings, given.test, given.estimate, given.json),
-        source,
-        reading,
-    )
+    fit(_text_fit(given, outputs, None, settings), source, reading)
 
 
-def _fit_column(
-    given: FitOptions, reading: Reading, rows: Rows, column: str, left_out: list[str]
-) -> None:
-    """Trains on a column of documents."""
-    settings = given.text_settings()
-    import_estimators()
-    from tallybayes.cli.commands.training.text import TextFit, fit
+def _text_fit(
+    given: FitOptions, outputs: Outputs, column: str | None, settings: dict[str, Any]
+) -> TextFit:
+    from tallybayes.cli.commands.training.text import TextFit
 
-    documents = reading.open_column(given.train, rows, column, given.target, left_out)
-    request = TextFit(
-        given.model_path,
+    return TextFit(
+        outputs.model,
+        outputs.page,
+        given.judged_on,
         given.target,
         column,
         settings,
@@ -150,7 +163,23 @@ def _fit_column(
         given.estimate,
         given.json,
     )
-    fit(request, documents, reading)
+
+
+def _fit_column(
+    given: FitOptions,
+    outputs: Outputs,
+    reading: Reading,
+    rows: Rows,
+    column: str,
+    left_out: list[str],
+) -> None:
+    """Trains on a column of documents."""
+    settings = given.text_settings()
+    import_estimators()
+    from tallybayes.cli.commands.training.text import fit
+
+    documents = reading.open_column(given.train, rows, column, given.target, left_out)
+    fit(_text_fit(given, outputs, column, settings), documents, reading)
 
 
 def _has_parameters(column: str) -> bool:

@@ -8,9 +8,10 @@ from typing import Any
 from tallybayes.cli.arguments.class_weights import ClassWeight
 from tallybayes.cli.arguments.reading import Reading
 from tallybayes.cli.commands.training.counting import Counting
+from tallybayes.cli.commands.training.page import made_page
 from tallybayes.cli.commands.training.scoring import figures_of, figures_of_fit
-from tallybayes.cli.io.locking import alone
 from tallybayes.cli.io.model_file import ModelFile
+from tallybayes.cli.io.outputs import Output
 from tallybayes.cli.io.rows import Rows
 from tallybayes.cli.io.strays import note_strays
 from tallybayes.cli.report.data_quality import note_data_quality, note_unlabelled
@@ -35,7 +36,12 @@ class FitRequest:
     Parameters
     ----------
     target : str
-    output : str
+    output : Output
+        Where the model goes.
+    page : Output or None
+        Where a page goes.
+    judged_on : list of str
+        The rows that the page shows the model on.
     families : dict
         Declared families by column; None leaves the column out.
     plain : bool
@@ -51,7 +57,9 @@ class FitRequest:
     """
 
     target: str
-    output: str
+    output: Output
+    page: Output | None
+    judged_on: list[str]
     families: dict[str, Any]
     plain: bool
     settings: dict[str, Any]
@@ -62,8 +70,9 @@ class FitRequest:
 
 
 def fit(request: FitRequest, source: Rows, reading: Reading) -> None:
-    """Trains, saves, measures, and reports."""
-    path = request.output
+    """Trains, measures, saves, and reports. Files are written when nothing else can fail."""
+    path = request.output.path
+    request.output.need_as_made()
     counting = Counting(
         source,
         request.target,
@@ -75,11 +84,7 @@ def fit(request: FitRequest, source: Rows, reading: Reading) -> None:
     with progress() as bar:
         model = counting.run(bar)
         file = counting.model_file(model)
-        with alone(path):
-            file.save(path)
     informative = most_informative(file)
-    if not request.json:
-        _say_model(file, informative, request.target, path)
     figures = None
     with progress() as bar:
         if request.test is not None:
@@ -92,29 +97,43 @@ def fit(request: FitRequest, source: Rows, reading: Reading) -> None:
             from tallybayes.cli.commands.training.held_out import held_out_figures
 
             figures = held_out_figures(file, counting, bar)
+    if not request.json:
+        _note_one_class(file, request.target)
     note_strays(file, source)
     note_data_quality(file, source)
     note_unlabelled(source)
     if figures is None:
         note(_no_estimate(file.rows, len(file.classes)))
-    if request.json:
-        _document(request, source, file, figures, informative)
-        return
+    page = None
+    if request.page is not None:
+        page = made_page(file, file.open(request.judged_on, reading), None)
+    content = _content(request, source, file, figures, informative)
+    shown = [*_model_tables(file, informative, request.target, path)]
     if figures is not None:
-        say(*figures.tables())
+        shown += figures.tables()
     if informative:
-        say(*informative_table(informative, measure_of(file)))
+        shown += informative_table(informative, measure_of(file))
+    with request.output.alone() as save:
+        save(file)
+    if page is not None and request.page is not None:
+        page.report.save(request.page.path)
+        shown.append(page.shows(request.page.path, path))
+    if request.json:
+        document("fit", content)
+    else:
+        say(*shown)
 
 
-def _document(
+def _content(
     request: FitRequest,
     source: Rows,
     file: ModelFile,
     figures: Figures | None,
     informative: list[Informative],
-) -> None:
-    content: dict[str, Any] = {
-        "model": request.output,
+) -> dict[str, Any]:
+    """What was learned, for machines."""
+    return {
+        "model": request.output.path,
         "target": request.target,
         "rows": file.rows,
         "rows_without_label": source.unlabelled,
@@ -123,13 +142,23 @@ def _document(
         "estimate": None if figures is None else figures.document(),
         "informative": {"measure": measure_of(file), "columns": [t._asdict() for t in informative]},
     }
-    document("fit", content)
 
 
-def _say_model(file: ModelFile, informative: list[Informative], target: str, path: str) -> None:
-    say(*columns_table(file, informative, False, path), class_table(file, target, False))
+def _model_tables(
+    file: ModelFile, informative: list[Informative], target: str, path: str
+) -> list[Any]:
+    """What was counted, for people."""
     text = f"{number_of(file.rows, 'row')} counted; the model is in {path}"
-    say(line(text, "bold"), line())
+    return [
+        *columns_table(file, informative, False, path),
+        class_table(file, target, False),
+        line(text, "bold"),
+        line(),
+    ]
+
+
+def _note_one_class(file: ModelFile, target: str) -> None:
+    """Reports models that predict one class."""
     weighting = file.table.chosen.weighting
     if weighting is not None and not file.table.parts:
         note(

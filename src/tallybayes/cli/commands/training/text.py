@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from tallybayes.cli.arguments.reading import Reading
+from tallybayes.cli.commands.training.page import made_page
 from tallybayes.cli.commands.training.scoring import figures_of
 from tallybayes.cli.commands.training.text_learning import learned
 from tallybayes.cli.io.document_file import DocumentFile
 from tallybayes.cli.io.documents.source import DocumentSource
-from tallybayes.cli.io.locking import alone
+from tallybayes.cli.io.outputs import Output
 from tallybayes.cli.report.data_quality import note_counted_unlabelled, note_unlabelled
 from tallybayes.cli.report.text.quality import class_table, description, quality_table
 from tallybayes.cli.report.text.showing import content_of
@@ -26,7 +27,12 @@ class TextFit:
 
     Parameters
     ----------
-    output : str
+    output : Output
+        Where the model goes.
+    page : Output or None
+        Where a page goes.
+    judged_on : list of str
+        The documents that the page shows the model on.
     target : str or None
         The column or header of the labels.
     column : str or None
@@ -40,7 +46,9 @@ class TextFit:
     json : bool
     """
 
-    output: str
+    output: Output
+    page: Output | None
+    judged_on: list[str]
     target: str | None
     column: str | None
     settings: dict[str, Any]
@@ -50,37 +58,43 @@ class TextFit:
 
 
 def fit(request: TextFit, source: DocumentSource, reading: Reading) -> None:
-    """Trains, saves, measures, and reports."""
+    """Trains, measures, saves, and reports. Files are written when nothing else can fail."""
+    path = request.output.path
+    request.output.need_as_made()
     source.keep_unlabelled = request.settings["unlabelled"] is not None
     with progress() as bar:
         model = learned(source, request.settings, bar, None)
         file = DocumentFile(model, request.target, request.column)
-        with alone(request.output):
-            file.save(request.output)
     if source.keep_unlabelled:
         note_counted_unlabelled(source, model)
     else:
         note_unlabelled(source, file.unit)
-    if not request.json:
-        counted = number_of(file.rows, "document")
-        text = f"{counted} counted; the model is in {request.output}"
-        say(class_table(file, False), line(description(file), "dim"), line(text, "bold"), line())
     measured = None
     if request.test is not None:
         test = reading.open_documents([request.test], file)
         with progress() as bar:
             measured = figures_of(file, test, bar, f"test {request.test}")
         note_unlabelled(test, file.unit)
-    if request.json:
-        content = content_of(file, request.output)
-        if measured is not None:
-            content["estimate"] = measured.document()
-        elif not request.estimate:
-            content["estimate"] = None
-        document("fit", content | {"rows_without_label": source.unlabelled})
-        return
+    page = None
+    if request.page is not None:
+        page = made_page(file, file.open(request.judged_on, reading), None)
+    content = content_of(file, path) | {"rows_without_label": source.unlabelled}
+    text = f"{number_of(file.rows, 'document')} counted; the model is in {path}"
+    shown = [class_table(file, False), line(description(file), "dim"), line(text, "bold"), line()]
     if measured is not None:
-        say(*measured.tables())
+        content["estimate"] = measured.document()
+        shown += measured.tables()
     elif request.estimate:
-        say(*quality_table(file))
-    say(*top_terms_tables(file, False))
+        shown += quality_table(file)
+    else:
+        content["estimate"] = None
+    shown += top_terms_tables(file, False)
+    with request.output.alone() as save:
+        save(file)
+    if page is not None and request.page is not None:
+        page.report.save(request.page.path)
+        shown.append(page.shows(request.page.path, path))
+    if request.json:
+        document("fit", content)
+    else:
+        say(*shown)
