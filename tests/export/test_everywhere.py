@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from export.databases import check_same, scored
+from export.databases import EVERYWHERE, check_same, scored
 from tallybayes import (
     BernoulliNB,
     CategoricalNB,
@@ -258,6 +258,7 @@ def test_levels_that_are_stored_as_numbers(database):
 
 NASTY = [
     '"; DROP TABLE victim; --',
+    "${env:HOME}${spark.app.name}$",
     "'); DROP TABLE victim; --",
     "`; DROP TABLE victim; --",
     "\\'; DROP TABLE victim; --",
@@ -274,6 +275,18 @@ NASTY = [
     "''",
     "😀 ',",
 ]
+
+
+@pytest.mark.parametrize("database", [EVERYWHERE[2]], indirect=True)
+def test_a_name_in_spark_is_no_pattern(database):
+    """By a setting, a name between backticks is a regular expression."""
+    table = pa.table({"a.b": ["x", "y"] * 10, "axb": ["y", "y"] * 10, "c d": [0.0, 1.0] * 10})
+    model = NaiveBayes().fit(table, ["p", "q"] * 10)
+    database.session.conf.set("spark.sql.parser.quotedRegexColumnNames", "true")
+    try:
+        check_same(database, model, table)
+    finally:
+        database.session.conf.unset("spark.sql.parser.quotedRegexColumnNames")
 
 
 def test_names_levels_and_labels_stay_what_they_are(database):

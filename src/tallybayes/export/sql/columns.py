@@ -55,7 +55,7 @@ class Columns:
 
     def column(self, column: str) -> str:
         """A column of the table."""
-        return f"t.{self.dialect.name(self.names.get(column, column))}"
+        return self.dialect.column(self.names.get(column, column))
 
     # ---- constant arrays -------------------------------------------------------------------------
     def looked_up(

@@ -193,6 +193,15 @@ class Dialect(ABC):
         """What stands after FROM, of the parts of a table's name."""
         return ".".join(self.name(part) for part in table)
 
+    def column(self, name: str) -> str:
+        """A column of the table, which the statement calls t."""
+        return f"t.{self.name(name)}"
+
+    def select(self, outputs: Sequence[tuple[str, str]], source: str) -> str:
+        """The statement whose result has these columns, of (expression, name)."""
+        columns = [f"{expression} AS {self.name(name)}" for expression, name in outputs]
+        return "SELECT\n  " + ",\n  ".join(columns) + f"\n{source}"
+
 
 def _encodes(text: str) -> bool:
     try:

@@ -14,6 +14,9 @@ __all__ = ["BigQuery", "DuckDB", "Postgres", "Snowflake", "Spark", "dialect_of"]
 PLAIN = re.compile(r"[^\x00-\x1f\x7f'\"\\]*")
 """Text that means itself in any dialect, whatever its settings."""
 
+WORD = re.compile(r"[A-Za-z0-9_]+")
+"""A name that Spark takes for no regular expression."""
+
 
 def _finite(x: float) -> str:
     """A number as float64 literal where one with an exponent is: 1.5e0."""
@@ -145,8 +148,13 @@ def _infinity(x: float) -> str:
 
 
 class Spark(Dialect):
-    """Spark: names are between backticks. Whether a string has escapes is a setting, so a string
-    with a quote or backslash is written in hexadecimal digits."""
+    """Spark: names are between backticks.
+
+    Spark replaces ${name} everywhere in a statement before it parses it, by a setting that is on by
+    default, and can read a name between backticks as a regular expression. Whether a string has
+    escapes is a setting, too. So a string with $, a quote or a backslash is written in hexadecimal
+    digits, and the name of a column that is more than a word is a string (from Spark 3.4 on).
+    """
 
     title = "Spark"
 
@@ -155,9 +163,27 @@ class Spark(Dialect):
         return "`" + name.replace("`", "``") + "`"
 
     def string(self, text: str) -> str:
-        if PLAIN.fullmatch(text):
+        if "$" not in text and PLAIN.fullmatch(text):
             return f"'{text}'"
         return f"CAST(X'{text.encode().hex().upper()}' AS STRING)"
+
+    def rows(self, table: Sequence[str]) -> str:
+        name = super().rows(table)
+        return f"IDENTIFIER({self.string(name)})" if "$" in name else name
+
+    def column(self, name: str) -> str:
+        column = super().column(name)
+        return column if WORD.fullmatch(name) else f"IDENTIFIER({self.string(column)})"
+
+    def select(self, outputs: Sequence[tuple[str, str]], source: str) -> str:
+        if not any("$" in name for _, name in outputs):
+            return super().select(outputs, source)
+        for _, name in outputs:
+            self.need_name(name)
+        # no name of a column can be written as a string, but the fields of a struct can
+        fields = ",\n  ".join(f"{self.string(n)}, {expression}" for expression, n in outputs)
+        struct = f"named_struct(\n  {fields}\n) AS r"
+        return f"SELECT r.*\nFROM (\nSELECT {struct}\n{source}\n) AS t"
 
     def number(self, x: float) -> str:
         if not math.isfinite(x) or 0.0 < abs(x) < 1e-300:
@@ -247,14 +273,22 @@ def _escaped(text: str) -> str:
 
 
 class Snowflake(Dialect):
-    """Snowflake: arrays hold variants; a backslash is an escape in strings, not in names."""
+    """Snowflake: arrays hold variants; a backslash is an escape in strings, not in names.
+
+    Snowflake's clients replace &name and <% name %> in a statement, in strings as well, by settings
+    of theirs. In strings the signs are written as escapes; names have no escapes, so a name with
+    such a sign needs a client that does not replace it.
+    """
 
     title = "Snowflake"
     first = 0
     most_name = 255
 
     def string(self, text: str) -> str:
-        return super().string(text.replace("\\", "\\\\").replace("\0", "\\0"))
+        escaped = text.replace("\\", "\\\\").replace("\0", "\\0")
+        for sign in "&<{":  # of &name, <% name %> and {{ name }}
+            escaped = escaped.replace(sign, f"\\x{ord(sign):02x}")
+        return super().string(escaped)
 
     def number(self, x: float) -> str:
         known: dict[float, str] = {math.inf: "inf", -math.inf: "-inf"}

@@ -67,7 +67,7 @@ class Stages:
         source : str
             The table.
         outputs : list of (expression, name)
-            The columns of the result, names quoted.
+            The columns of the result.
         uses : iterable of str
             The names in them.
 
@@ -88,8 +88,7 @@ class Stages:
             self._need_room(len(columns))
             text = self._subquery(columns, text)
         self._need_room(len(outputs))
-        columns = [f"{expression} AS {name}" for expression, name in outputs]
-        return "SELECT\n  " + ",\n  ".join(columns) + f"\n{text}"
+        return self.dialect.select(outputs, text)
 
     def _subquery(self, columns: list[str], source: str) -> str:
         fence = f"\n{self.dialect.fence}" if self.dialect.fence else ""

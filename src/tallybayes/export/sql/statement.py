@@ -62,15 +62,15 @@ def select(
     columns = Columns(formula, stages, dict(names or {}), _kinds(formula, kinds or {}))
     odds = log_odds(formula)
     scores = _scores(odds or formula, columns)
-    kept = [stages.name("k", f"t.{syntax.name(name)}") for name in keep]
-    outputs = list(zip(kept, map(syntax.name, keep), strict=True))
+    kept = [stages.name("k", syntax.column(name)) for name in keep]
+    outputs = list(zip(kept, keep, strict=True))
     if odds is None:
         found, uses = of_scores(formula, columns, scores)
     else:
         found, uses = of_log_odds(formula, odds, columns, scores[0])
     titles = [PREDICTION, *syntax.titles([str(label) for label in formula.classes.tolist()])]
     _need_distinct([*keep, *titles])
-    outputs += zip(found, map(syntax.name, titles), strict=True)
+    outputs += zip(found, titles, strict=True)
     return stages.select(syntax.rows(parts), outputs, [*kept, *uses])
 
 
