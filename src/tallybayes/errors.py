@@ -20,6 +20,7 @@ import warnings
 from collections.abc import Hashable, Iterable
 
 __all__ = [
+    "DependentRowsWarning",
     "FamilyWarning",
     "IncompatibleTallies",
     "IndexOrderWarning",
@@ -180,6 +181,10 @@ class ZoneWarning(TallyWarning):
 class IndexOrderWarning(TallyWarning):
     """X and y are pandas objects with the same index in another order: rows are matched by
     position."""
+
+
+class DependentRowsWarning(TallyWarning):
+    """Rows are not independent observations: they repeat, or belong together in groups."""
 
 
 class UnderflowWarning(TallyWarning):

@@ -219,19 +219,6 @@ def test_a_shorter_model_does_not_depend_on_the_order():
     same_model(model.simplify(X.iloc[order], Y[order], 2), model.simplify(X, Y, 2))
 
 
-# ---- repeated rows -------------------------------------------------------------------------------
-def test_repeated_rows_and_heavy_rows_are_counted_alike_and_chosen_on_differently():
-    """A row of weight 3 is left out whole; of three equal rows two stay where each is left out by
-    itself, so that more is learned than the rows support. Parts hold equal rows together and tell.
-    """
-    three, weight = pd.concat([X] * 3, ignore_index=True), np.full(len(Y), 3.0)
-    repeated = WeightedNaiveBayes().fit(three, np.tile(Y, 3))
-    heavy = WeightedNaiveBayes().fit(X, Y, sample_weight=weight)
-    np.testing.assert_array_equal(heavy.class_count_, repeated.class_count_)
-    assert repeated.log_loss_ > heavy.log_loss_
-    assert log_loss(heavy, MORE, MORE_Y) <= log_loss(repeated, MORE, MORE_Y)
-
-
 # ---- leave-one-out -------------------------------------------------------------------------------
 @settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 1000), n_classes=st.integers(2, 4), weighted=st.booleans())

@@ -62,9 +62,9 @@ class WeightedNaiveBayes(WeightedAnswers):
     kept.
 
     Weights of rows are read in effective rows (Kish): a common factor changes nothing. A row is
-    left out whole, whatever its weight. Weight 3 and three equal rows therefore have the same
-    counts, but not the same choices: if one of three equal rows is left out, two stay. The order of
-    rows does not matter.
+    left out whole, whatever its weight. Copies of rows, as of a table that was repeated or a class
+    that was over-sampled, are one row that weighs as much as they do together. The order of rows
+    does not matter.
 
     The counts stay exact when rows are learned, forgotten or merged, and the tables of columns
     follow them. Weights, pairs, corrections, the edges of cells and the smoothing stay as they were

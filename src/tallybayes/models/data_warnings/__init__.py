@@ -1,1 +1,1 @@
-"""Warnings about data: odd values, identifiers, numbers too small to matter."""
+"""Warnings about data: odd values, identifiers, repeated rows, numbers too small to matter."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from tallybayes.labels import are_among
 from tallybayes.leaving_out import posterior_without
+from tallybayes.models.data_warnings.dependent_rows import warn_of_copies
 from tallybayes.models.data_warnings.identifiers import is_identifier, warn_of_identifier
 from tallybayes.models.weighted.model import WeightedModel
 from tallybayes.models.weighted.text import TextColumns
@@ -31,6 +33,7 @@ from tallybayes.weighted.fit.options import FitOptions
 from tallybayes.weighted.fit.prune import simplified
 from tallybayes.weighted.fit.shrinkage import mixed, prior_share
 from tallybayes.weighted.fit.text_weights import TextWeights, learn_text_weights
+from tallybayes.weighted.repeated import without_copies
 from tallybayes.weighted.rows import LearningRows, canonical, sampled, thinned
 
 __all__ = ["learned_weighting", "simplified_weighting"]
@@ -79,6 +82,12 @@ def learned_weighting(
     if len(np.unique(own)) < 2:
         return None
     unit = model.tally.classes.pooled_row_weight
+    out = _left_out(model, held_columns(model.tally_read, present, unit), counts.sum() / unit)
+    copies = without_copies(_without(x, out), own, weight)
+    if copies is not None:
+        warn_of_copies(len(own), len(copies.rows), model.warned)
+        unit *= _mean_row_weight(copies.weight) / _mean_row_weight(weight)
+        x, own, weight = x.take(copies.rows), own[copies.rows], copies.weight
     classes = in_effective_rows(counts[present], unit)
     held = held_columns(model.tally_read, present, unit)
     out = _left_out(model, held, float(classes.sum()))
@@ -111,6 +120,17 @@ def learned_weighting(
         text=text,
     )
     return _measured(weighting, model, rows)
+
+
+def _mean_row_weight(weight: Array) -> float:
+    """What rows weigh, averaged over their weight: Σw² / Σw."""
+    return float(weight @ weight) / float(weight.sum())
+
+
+def _without(x: Table, out: Container[str]) -> Table:
+    """The columns but for some."""
+    columns = {name: column for name, column in x.columns.items() if name not in out}
+    return Table(columns, x.n_rows, x.named)
 
 
 def _text_learned(
@@ -160,6 +180,9 @@ def simplified_weighting(
         )
     kept = np.flatnonzero(weight > 0.0)
     x, own, weight = x.take(kept), own[kept], weight[kept]
+    copies = without_copies(_without(x, before.out), own, weight)
+    if copies is not None:
+        x, own, weight = x.take(copies.rows), own[copies.rows], copies.weight
     known = np.flatnonzero(are_among(model.schema.classes, before.classes))
     if not np.array_equal(known, now.present):
         raise ValueError(
