@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any, TypeVar, cast
 
+from tallybayes.forking import new_lock
 from tallybayes.progress import learning_shown
 
 __all__ = ["LIVE", "LOCK", "learning", "lock_of", "take_place", "twin_of"]
@@ -30,8 +31,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 def lock_of(estimator: Any) -> threading.RLock:
     """The lock that learning takes; made when it is first asked for."""
     held: dict[str, threading.RLock] = estimator.__dict__
-    # set in one step: two threads get the same
-    return held.get(LOCK) or held.setdefault(LOCK, threading.RLock())
+    return held.get(LOCK) or new_lock(estimator, LOCK, in_place=False)
 
 
 def twin_of(estimator: Any) -> Any:

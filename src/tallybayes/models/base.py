@@ -5,7 +5,6 @@ No rows are kept. Parameters are read from the tally on first use, and again aft
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
 from typing import Any, Self, TypeVar
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from tallybayes.families import ClassPrior
 from tallybayes.families.class_prior import PriorWithout
+from tallybayes.forking import new_lock
 from tallybayes.labels import joined_labels
 from tallybayes.parameters import Formula
 from tallybayes.schema import Schema
@@ -76,7 +76,7 @@ class Model(ABC):
         self.warned: set[Hashable] = set()
         self.class_weight: dict[Any, float] = {}
         self._read: dict[str, Any] = {}
-        self._changing = threading.RLock()
+        self._changing = new_lock(self, "_changing", in_place=True)
 
     def __getstate__(self) -> dict[str, Any]:
         state = {**self.__dict__, "_read": {}, "shared": False}
@@ -85,7 +85,7 @@ class Model(ABC):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._changing = threading.RLock()
+        self._changing = new_lock(self, "_changing", in_place=True)
 
     @property
     def schema(self) -> Schema:

@@ -10,13 +10,13 @@ columns it has.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.forking import new_lock
 from tallybayes.models.live.cells import LiveCells, Touched
 from tallybayes.models.live.columns import (
     Outgrown,
@@ -58,7 +58,7 @@ class LiveScore:
         self.classes = ClassCounts(classes.count.copy(), classes.squared_weights.copy())
         self.rank = {label: k for k, label in enumerate(model.schema.classes.tolist())}
         self.fallback = int(np.argmax(model.log_prior))
-        self.lock = threading.Lock()
+        self.lock = new_lock(self, "lock", in_place=True)
         self.room = MAX_GROWTH * float(classes.effective_rows.sum())
         self.unasked = 0
         self.found = 0

@@ -1,0 +1,113 @@
+"""Children that are forked while another thread of the parent learns."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+
+# A thread holds a lock for as long as the child lives, or for a tenth of a second; the child learns
+# and predicts, or SIGALRM ends it.
+SCRIPT = """
+import os, signal, threading, time, warnings
+import numpy as np
+from tallybayes import GaussianNB, NaiveBayes
+from tallybayes.estimators.locked_learning import LIVE, lock_of
+
+warnings.simplefilter("ignore")
+x, y = np.array([[0.0], [1.0], [2.0], [4.0]]), np.array(["u", "v", "u", "v"])
+rows = [{"a": float(value)} for value in x[:, 0]]
+array, table = GaussianNB().fit(x, y), NaiveBayes().fit(rows, y)
+table.predict_one(rows[0])
+table.learn_one(rows[0], "u")
+locks = {
+    "learning, array": lock_of(array),
+    "learning, table": lock_of(table),
+    "in place, array": array._model._changing,
+    "in place, table": table._model._changing,
+    "live": table.__dict__[LIVE].lock,
+}
+for name, lock in locks.items():
+    held, done = threading.Event(), threading.Event()
+    short = "learning" not in name
+
+    def hold():
+        with lock:
+            held.set()
+            if short:
+                time.sleep(0.1)
+                return
+            done.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    child = os.fork()
+    if not child:
+        signal.alarm(20)
+        array.partial_fit(x, y).forget(x[:1], y[:1]).predict(x)
+        table.learn_one(rows[1], "v").predict_one(rows[1])
+        table.partial_fit(rows, y).forget(rows[:1], y[:1]).predict(rows)
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    if short:
+        assert lock.acquire(timeout=20), f"{name}: the parent's lock is not free"
+        lock.release()
+    done.set()
+    thread.join()
+    assert status == 0, f"{name}: the child hung, or failed"
+array.partial_fit(x, y).predict(x)
+table.learn_one(rows[1], "v").predict_one(rows[1])
+"""
+
+
+def test_a_child_learns_whatever_locks_other_threads_held_when_it_was_forked():
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", SCRIPT], capture_output=True, text=True, timeout=200
+    )
+    assert done.returncode == 0, done.stderr
+
+
+STUCK = """
+import os, signal, threading, time
+import numpy as np
+from tallybayes import GaussianNB, forking
+
+forking.PATIENCE = 0.1
+x, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 0])
+models = [GaussianNB().fit(x, y) for _ in range(3)]
+held, done = threading.Event(), threading.Event()
+
+
+def hold():
+    with models[1]._model._changing:
+        held.set()
+        done.wait()
+
+
+thread = threading.Thread(target=hold)
+thread.start()
+held.wait()
+child = os.fork()
+if not child:
+    signal.alarm(20)
+    for model in models:
+        model.partial_fit(x, y).predict(x)
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+done.set()
+thread.join()
+for model in models:
+    model.partial_fit(x, y).predict(x)
+"""
+
+
+def test_a_fork_does_not_wait_for_ever():
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", STUCK], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
