@@ -177,8 +177,8 @@ def forget(model, table, parts):
 
 
 def weighs_in_each_class(table):
-    """Whether each class has a row of a weight above 0. Otherwise its name stays until something
-    that weighs is forgotten."""
+    """Whether each class has a row of a weight above 0. Otherwise its name stays until one of its
+    rows is forgotten."""
     if table.weights is None:
         return True
     return all(table.weights[table.labels == label].any() for label in set(table.labels.tolist()))

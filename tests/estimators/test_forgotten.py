@@ -280,3 +280,46 @@ def test_learned_and_forgotten_in_any_batches_is_never_seen(families, missing, h
     rtol = 1e-6 if families == "group" else 1e-9  # a covariance is inverted, which magnifies
     np.testing.assert_allclose(found[possible], expected[possible], rtol=rtol, atol=1e-9)
     np.testing.assert_allclose(np.exp(found), np.exp(expected), atol=1e-8)
+
+
+# ---- classes of weight 0 -------------------------------------------------------------------------
+WEIGHTLESS = [{"a": float(i)} for i in range(6)]
+OF_WEIGHT = ["u", "u", "v", "v", "w", "u"], [1.0, 1.0, 1.0, 1.0, 0.0, 1.0]
+
+
+def weightless(NB, some=slice(None)):
+    rows, (y, w) = WEIGHTLESS[some], (part[some] for part in OF_WEIGHT)
+    x = np.array([[row["a"]] for row in rows]) if NB in ARRAYS else rows
+    return x, y, w
+
+
+@pytest.mark.parametrize("NB", [*ARRAYS, NaiveBayes])
+@pytest.mark.parametrize("way", ["forget", "a negative weight", "forget_one", "saved"])
+def test_a_class_whose_rows_weigh_nothing_stays_while_others_are_forgotten(NB, way, tmp_path):
+    if NB in ARRAYS and way == "forget_one":
+        return
+    model, last = NB().fit(*weightless(NB)), weightless(NB, slice(5, 6))
+    if way == "saved":
+        model.save(tmp_path / "m.tally")
+        model = tallybayes.load(tmp_path / "m.tally")
+    if way == "forget_one":
+        model.forget_one(last[0][0], "u")
+    elif way == "a negative weight":
+        model.partial_fit(last[0], last[1], sample_weight=[-1.0])
+    else:
+        model.forget(*last)
+    fresh = NB().fit(*weightless(NB, slice(5)))
+    assert model.classes_.tolist() == fresh.classes_.tolist() == ["u", "v", "w"]
+    x = weightless(NB)[0]
+    np.testing.assert_allclose(model.predict_proba(x), fresh.predict_proba(x), rtol=1e-12)
+
+
+@pytest.mark.parametrize("NB", [*ARRAYS, NaiveBayes])
+def test_a_class_whose_rows_weigh_nothing_goes_with_its_row(NB):
+    x, y, w = weightless(NB, slice(4, 6))
+    model = NB().fit(*weightless(NB)).forget(x, y, w)
+    assert model.classes_.tolist() == ["u", "v"]
+    if NB is NaiveBayes:
+        model = NB().fit(*weightless(NB)).forget_one({"a": 4.0}, "w", 0.0)
+        assert model.classes_.tolist() == ["u", "v"]
+        assert model.forget_one({"a": 1.0}, "u", 0.0).classes_.tolist() == ["u", "v"]

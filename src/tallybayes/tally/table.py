@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, Self
 
@@ -293,6 +294,13 @@ class TableTally:
         table = self._with(parts)
         table.schema = replace(self.schema, classes=classes, groups=groups)
         return table
+
+    def weightless_classes(self, without: Iterable[Any] = ()) -> NDArray[Any]:
+        """The classes whose rows all have weight 0, but for some."""
+        classes = self.schema.classes[self.classes.count == 0.0]
+        left_out = set(without)
+        kept = np.array([label not in left_out for label in classes.tolist()], dtype=bool)
+        return np.asarray(classes[kept])
 
     def need_non_negative(self, action: str) -> None:
         """Raises :class:`NegativeTally`, naming class and feature, where a count is negative."""

@@ -149,8 +149,9 @@ class ArrayClassifier(TallyClassifier, SaysSQL, Reported):
         model = self._model.own(for_numbers=x.shape[0] * x.shape[1])
         if weights is not None and weights.min(initial=0.0) < 0.0:
             batch, rows = model.count(x, codes, weights)
+            weightless = model.tally.weightless_classes()
             model.subtract(batch * -1.0, rows, "partial_fit with these negative weights")
-            model = self._of_what_is_held(model)
+            model = self._of_what_is_held(model, weightless)
         elif not model.collect(x, codes, weights):
             model.add(*model.count(x, codes, weights))
         model.class_weight = class_weight
@@ -233,7 +234,8 @@ class ArrayClassifier(TallyClassifier, SaysSQL, Reported):
 
         Classes and levels that no row holds any more are gone, unless they were declared (by
         ``partial_fit(classes=...)``, a class prior that is given, ``levels=`` or
-        ``min_categories=``). A model that holds no rows predicts nothing, and learns again as if
+        ``min_categories=``). A class whose rows all have weight 0 goes when one of them is
+        forgotten. A model that holds no rows predicts nothing, and learns again as if
         it were new.
 
         Whole weights are removed exactly. Of fractional ones, what is left of a count below
@@ -267,13 +269,17 @@ class ArrayClassifier(TallyClassifier, SaysSQL, Reported):
         weights = self._weights(sample_weight, x, model.schema.classes, codes)
         batch, rows = model.count(x, codes, weights)
         model = model.own(for_numbers=x.shape[0] * x.shape[1])
+        weightless = model.tally.weightless_classes(model.schema.classes[rows].tolist())
         model.subtract(batch, rows, "forget")
-        self._model = self._of_what_is_held(model)
+        self._model = self._of_what_is_held(model, weightless)
         return self
 
-    def _of_what_is_held(self, model: ArrayModel) -> ArrayModel:
-        """The model without the classes and levels that no row holds, unless they are declared."""
+    def _of_what_is_held(self, model: ArrayModel, weightless: NDArray[Any]) -> ArrayModel:
+        """The model without the classes and levels that no row holds, unless they are declared;
+        `weightless` classes have rows of weight 0, and stay, too."""
         declared = model.declared_classes
+        if len(weightless):
+            declared = weightless if declared is None else joined_declared(declared, weightless)
         own_prior = getattr(self, self._prior_parameter) is not None
         if own_prior and model.prior.given is not None:
             declared = model.schema.classes  # the prior names a probability for each

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from numbers import Real
 from typing import Any, Self
 
@@ -71,17 +71,19 @@ class ChangingTables(RowByRow, FromSources):
         both = merged_tables(tally, batch)
         if weights is not None and weights.min(initial=0.0) < 0.0:
             action = "partial_fit with these negative weights"
-            self._take_rest(both, seen, what, action=action)
+            self._take_rest(both, seen, what, [], action=action)
         else:
             self._take(both, seen, what)
 
-    def _take_rest(self, rest: TableTally, seen: Names, what: Declared, *, action: str) -> None:
+    def _take_rest(
+        self, rest: TableTally, seen: Names, what: Declared, gone: Iterable[Any], *, action: str
+    ) -> None:
         """Holds what a subtraction has left; raises NegativeTally where more was removed than
-        there was."""
+        there was. `gone` are the labels of rows that were forgotten."""
         model = self._fitted()
         largest_squares = model.settle(rest, model.tally.aligned(rest.schema))
         rest.need_non_negative(action)
-        self._take_held(rest, seen, what)
+        self._take_held(rest, seen, what, model.tally.weightless_classes(gone))
         self._keep_squares(largest_squares)
 
     def _take_counted(
@@ -92,7 +94,8 @@ class ChangingTables(RowByRow, FromSources):
         for name, squares in largest.items():
             key = ((name,), "moments")
             most[key] = np.maximum(most.get(key, 0.0), np.array([squares]))
-        self._take_held(tally.aligned(model.schema.join(tally.schema)), seen, what)
+        tally = tally.aligned(model.schema.join(tally.schema))
+        self._take_held(tally, seen, what, model.tally.weightless_classes())
         self._keep_squares(most)
 
     def _keep_squares(self, largest_squares: dict[Any, Array]) -> None:
@@ -102,9 +105,15 @@ class ChangingTables(RowByRow, FromSources):
             k: squares for k, squares in largest_squares.items() if k in keys
         }
 
-    def _take_held(self, tally: TableTally, seen: Names, what: Declared) -> None:
+    def _take_held(
+        self,
+        tally: TableTally,
+        seen: Names,
+        what: Declared,
+        weightless: NDArray[Any] | None = None,
+    ) -> None:
         """Holds a tally without the classes, levels and columns that no row holds, unless they are
-        declared.
+        declared; `weightless` classes have rows of weight 0, and stay, too.
 
         Weights and calibrations were learned for classes and columns: those stay until they are
         learned again, or nothing is left. What came since goes.
@@ -118,6 +127,8 @@ class ChangingTables(RowByRow, FromSources):
             keep = tally.schema.classes
         elif weighting is not None:
             keep = joined_declared(keep, weighting.classes)
+        if weightless is not None and len(weightless):
+            keep = weightless if keep is None else joined_declared(keep, weightless)
         tally = tally.held(keep)
         gone = _columns_of(model.schema) - _columns_of(tally.schema)
         gone -= set(names_declared(self.columns))
@@ -185,7 +196,8 @@ class ChangingTables(RowByRow, FromSources):
         """Remove rows that were counted before: the model is as if it had never seen them.
 
         Classes, levels and columns that no row holds any more are gone, unless they were declared
-        (``classes=``, a class prior that is given, ``columns=``). A model that holds no rows
+        (``classes=``, a class prior that is given, ``columns=``). A class whose rows all have
+        weight 0 goes when one of them is forgotten. A model that holds no rows
         predicts nothing, and learns again as if it were new. Two things stay: what weights and an
         isotonic calibration were learned for, until they are learned again; and the grid of a
         column of more than 4,096 different numbers, which does not get finer again.
@@ -221,7 +233,17 @@ class ChangingTables(RowByRow, FromSources):
         weights = self._weights(sample_weight, x, known, codes)
         batch = self._counted(x, Labels(known, codes, weights), model.reading.declared)
         rest = merged_tables(model.tally, batch * -1.0)
-        self._take_rest(rest, model.seen, model.reading.declared, action="forget")
+        self._take_rest(rest, model.seen, model.reading.declared, known.tolist(), action="forget")
+        return self
+
+    @learning
+    def _forget_weightless(self, label: Any) -> Self:
+        """Removes a row of weight 0: its class goes with it, unless the class has rows that
+        weigh."""
+        model = self._fitted()
+        kept = model.tally.weightless_classes([label])
+        if len(kept) < len(model.tally.weightless_classes()):
+            self._take_held(model.tally, model.seen, model.reading.declared, kept)
         return self
 
     def _expect_values_of(self, model: TallyClassifier) -> None:

@@ -58,6 +58,10 @@ class RowByRow(TallyClassifier):
         """Holds the tally of all rows after some were removed; `largest` is the largest sum of
         squares that each column held meanwhile."""
 
+    @abstractmethod
+    def _forget_weightless(self, label: Any) -> Self:
+        """Removes a row of weight 0."""
+
     def _fitted(self) -> TableModel:
         if "_rows" in self.__dict__:
             self._take_rows()
@@ -235,7 +239,7 @@ class RowByRow(TallyClassifier):
         """Remove one row; see :meth:`forget`.
 
         Rows that are learned and forgotten one by one change counts at once; the model is read when
-        it is next asked for something. A row of weight 0 takes nothing away.
+        it is next asked for something. A row of weight 0 takes no count away.
 
         Parameters
         ----------
@@ -252,8 +256,7 @@ class RowByRow(TallyClassifier):
             The estimator itself.
         """
         if w == 0.0:
-            self._fitted()
-            return self
+            return self._forget_weightless(y)
         with lock_of(self):
             if self._forget_row(as_row(x), y, w):
                 return self

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -72,7 +72,9 @@ class FromSources(PredictingSources):
         """Merges the tally of rows into the model's."""
 
     @abstractmethod
-    def _take_rest(self, rest: TableTally, seen: Names, what: Declared, *, action: str) -> None:
+    def _take_rest(
+        self, rest: TableTally, seen: Names, what: Declared, gone: Iterable[Any], *, action: str
+    ) -> None:
         """Holds what a subtraction has left."""
 
     # ---- learning --------------------------------------------------------------------------------
@@ -195,4 +197,4 @@ class FromSources(PredictingSources):
             x, target, weight, what, prepare, model.class_weight, known=model.seen.seen
         )
         rest = merged_tables(model.tally, counted.tally * -1.0)
-        self._take_rest(rest, seen, what, action="forget")
+        self._take_rest(rest, seen, what, counted.tally.schema.classes.tolist(), action="forget")
