@@ -28,7 +28,7 @@ def for_database(frame: Any) -> Any:
             return frame
         copy = frame.copy(deep=False)
         for name, column in zip(odd, read_table(frame[odd]).columns.values(), strict=True):
-            if not isinstance(column, Nested | Mixed):
+            if not isinstance(column, Mixed):
                 copy[name] = _plain(column)
         return copy
     if module == "polars":
@@ -43,14 +43,22 @@ def for_database(frame: Any) -> Any:
         odd = [field.name for field in frame.schema if _is_odd_in_arrow(field.type)]
         columns = read_table(frame.select(odd)).columns if odd else {}
         for name, column in columns.items():
-            if not isinstance(column, Nested | Mixed):
+            if not isinstance(column, Mixed):
                 values = pa.array(_plain(column), from_pandas=True)
                 frame = frame.set_column(frame.column_names.index(name), name, values)
     return frame
 
 
 def _plain(column: Column) -> Any:
-    """A column's values as NumPy has them, dates in microseconds."""
+    """A column's values as NumPy has them, dates in microseconds.
+
+    Raises
+    ------
+    ValueError
+        For a column of lists or other objects.
+    """
+    if isinstance(column, Nested):
+        raise ValueError(column.error)
     if isinstance(column, Numbers) and column.what != "date":
         return column.values
     if isinstance(column, Numbers):
@@ -83,12 +91,12 @@ def _is_odd_in_pandas(dtype: Any, frame: Any, j: int) -> bool:
         if first is None or isinstance(first, str | float | int):
             return False
         return pd.api.types.infer_dtype(series, skipna=True) in AS_OBJECTS
-    return dtype.kind == "m" or (dtype.kind == "f" and dtype.itemsize > 8)
+    return dtype.kind in "cm" or (dtype.kind == "f" and dtype.itemsize > 8)
 
 
 def _is_odd_in_polars(dtype: Any) -> bool:
     name = str(dtype).partition("(")[0]
-    return name in ("Int128", "UInt128", "Float16", "Binary", "Duration", "Time")
+    return name in ("Int128", "UInt128", "Float16", "Binary", "Duration", "Time", "Object")
 
 
 def _is_odd_in_arrow(kind: Any) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 from tallybayes import _kernels
 from tallybayes.errors import InvalidDocument
+from tallybayes.tables.values import is_missing
 
 __all__ = ["all_at_once", "as_objects", "document_batches", "in_one_string", "refuse"]
 
@@ -78,6 +79,8 @@ def document_batches(documents: Any) -> Iterator[tuple[_kernels.TextDocuments, A
         kind = getattr(column, "type", None)
         if kind is not None and hasattr(kind, "index_type"):  # categories: strings by number
             column = column.cast(kind.value_type)
+        elif str(kind).startswith("fixed_size_binary"):
+            column = column.cast("binary")
         yield _checked(_read_column(column), column, 0), column
         return
     documents = as_objects(documents)
@@ -156,8 +159,7 @@ def refuse(item: Any, number: int) -> None:
             "a document must be a string or bytes, and document "
             f"{number} is {type(item).__name__} {item!r}. {FOR_TOKENS}"
         )
-    missing = item is None or item != item
-    what = "a missing value" if missing else f"{type(item).__name__} {item!r}"
+    what = "a missing value" if is_missing(item) else f"{type(item).__name__} {item!r}"
     raise InvalidDocument(
         f"a document must be a string or bytes, and document {number} is {what}: leave the row "
         "out, or give an empty string for it"
