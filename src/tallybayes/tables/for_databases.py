@@ -50,7 +50,7 @@ def for_database(frame: Any) -> Any:
 
 
 def _plain(column: Column) -> Any:
-    """A column's values as NumPy has them, dates in microseconds.
+    """The values of a column in an array, dates in microseconds.
 
     Raises
     ------

@@ -88,7 +88,7 @@ class ColumnType:
     kind : str
         A key of :data:`KINDS`.
     values : (value, value)
-        Two that differ, as Python has them.
+        Two different ones, objects of Python.
     hold : callable (list) -> frame
         A frame with the one column ``a`` of these values, None where one is missing.
     has_missing : bool, default=True
