@@ -1,5 +1,6 @@
 from tallybayes import _kernels as _kernels
 from tallybayes.bayes import bayes_rule, update
+from tallybayes.diagnosis.doctor import doctor
 from tallybayes.engines.threads import get_num_threads, set_num_threads
 from tallybayes.estimators.arrays.bernoulli import BernoulliNB
 from tallybayes.estimators.arrays.categorical import CategoricalNB
@@ -33,6 +34,7 @@ __all__ = [
     "collect",
     "cross_validate",
     "csv",
+    "doctor",
     "get_num_threads",
     "leave_one_out",
     "load",

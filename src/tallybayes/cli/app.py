@@ -11,6 +11,7 @@ from typing import Annotated, Any, Never
 import typer
 
 from tallybayes.cli.commands.count import run as count
+from tallybayes.cli.commands.doctor import run as doctor
 from tallybayes.cli.commands.evaluate import run as evaluate
 from tallybayes.cli.commands.explain import run as explain
 from tallybayes.cli.commands.fit import run as fit
@@ -123,6 +124,7 @@ def _main(
 
 
 COMMANDS: dict[str, Callable[..., None]] = {
+    "doctor": doctor,
     "fit": fit,
     "count": count,
     "predict": predict,

@@ -236,7 +236,8 @@ def _other_numbers(name: str, levels: Sequence[str]) -> Finding | None:
         matches = [m for v in examples if (m := pattern.fullmatch(v))]
         units = {m["unit"] for m in matches if "unit" in pattern.groupindex}
         plain = sum(SIGNED.fullmatch(v) is not None for v in levels if v not in examples)
-        if examples and len(examples) + plain == len(levels) and len(units) <= 1:
+        enough = len(examples) >= (2 if kind == "units" else 1)
+        if enough and len(examples) + plain == len(levels) and len(units) <= 1:
             return Finding(
                 kind,
                 f"and looks like {what}, such as {examples[0]!r}: write plain digits with a point",
@@ -276,7 +277,7 @@ def _order(levels: Sequence[str]) -> tuple[str, str]:
     return "dmy", "dmy" if dotted else "dmy, or --dates mdy where the month comes first"
 
 
-# ---- numbers whose spelling says more ------------------------------------------------------------
+# ---- numbers as they are written -----------------------------------------------------------------
 def numbers_as_written(name: str, written: Collection[str], spelling: Spelling) -> Finding | None:
     """What the numbers of a column look like as they are written.
 

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 
 from tallybayes.sources.contract import Source
 from tallybayes.sources.several import Several
+from tallybayes.sources.text_files.cells import Kind, cells, kind_of
+from tallybayes.sources.text_files.options import Spelling
 from tallybayes.sources.text_files.text_file import TextFile
 from tallybayes.tables import Column, Empty, Numbers, Strings
 from tallybayes.tables.columns import strings_of
 
-__all__ = ["Values", "files_of", "first_written", "written_values"]
+__all__ = ["Values", "files_of", "first_written", "read_as", "written_values"]
 
 
 class Values(NamedTuple):
@@ -72,6 +74,28 @@ def first_written(source: Source, names: Collection[str]) -> Mapping[str, list[s
         return {}
     values = next(written_values(file, names), {})
     return {name: found.levels for name, found in values.items() if found.what == "text"}
+
+
+def read_as(
+    levels: Collection[str], name: str, spelling: Spelling
+) -> tuple[Kind | None, list[str], list[str]]:
+    """What strings are read as, if they are all that a column holds: its kind, and of one of
+    numbers or strings those that are numbers, and those that are strings."""
+    column = pa.array(list(levels), pa.string())
+    spelling = spelling.of(name)
+    kind = kind_of(column, spelling)
+    if kind != "number or text":
+        return kind, [], []
+    found = cells(column, kind, name, spelling)
+    if pa.types.is_floating(found.type):
+        is_number = found.is_valid()
+    elif pa.types.is_struct(found.type):
+        is_number = pc.struct_field(found, "number").is_valid()
+    else:
+        is_number = pa.array(np.zeros(len(column), bool))
+    missing = pc.is_in(column, value_set=pa.array(list(spelling.missing), pa.string()))
+    strings = pc.and_not(pc.invert(is_number), missing)
+    return kind, column.filter(is_number).to_pylist(), column.filter(strings).to_pylist()
 
 
 def _of_arrow(column: Any) -> Values:

@@ -37,6 +37,7 @@ __all__ = [
     "pieces",
     "progress",
     "say",
+    "say_as_is",
     "table",
 ]
 
@@ -72,6 +73,13 @@ def say(*items: Any) -> None:
     with naming_output():
         for item in items:
             console.print(item)
+
+
+def say_as_is(text: str) -> None:
+    """Lines that are to be copied, which are not broken to the width of the terminal."""
+    with naming_output():
+        for part in text.splitlines():
+            print(visible(part))
 
 
 def _plain(value: Any) -> Any:

@@ -93,6 +93,11 @@ class CsvFile(TextFile):
     def header(self) -> list[str]:
         return list(self._dialect.named)
 
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The columns that ARFF declares as levels."""
+        return self._dialect.levels
+
     def columns(self) -> dict[str, SourceColumn]:
         if self._columns is None:
             each = self._blocks()

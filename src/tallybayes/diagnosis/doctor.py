@@ -1,0 +1,540 @@
+"""``tallybayes.doctor``: what a source would be read as, what looks wrong, and how to fit it."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tallybayes.diagnosis.columns import ColumnDiagnosis, column_of, compared
+from tallybayes.diagnosis.findings import Finding, is_number, options_of, quoted
+from tallybayes.diagnosis.layout import layout_of
+from tallybayes.diagnosis.profile import Profile, Seen, profile_of
+from tallybayes.errors import SourceError, TallyWarning, listed
+from tallybayes.readable import html_table
+from tallybayes.sources.contract import Part, Source, SourceColumn
+from tallybayes.sources.files import csv, files_of
+from tallybayes.sources.opening.foreign import need_readable
+from tallybayes.sources.opening.sniffing import format_of
+from tallybayes.sources.opening.stream import Stream, read_once
+from tallybayes.sources.text_files.options import Spelling
+from tallybayes.tables import Table
+
+__all__ = ["Diagnosis", "diagnosed", "doctor"]
+
+TRIED_ROWS = 2_000
+ORDER = (
+    *("encoding", "delimiter", "skip", "header", "thousands", "decimal", "dates"),
+    *("missing", "missing_of", "columns"),
+)
+MAX_CLASSES = 50  # of a column that may be the target
+MIN_NUMBER_CLASSES = 20  # numbers as classes, from which on they may be a quantity
+MIN_LABEL_SHARE = 0.01  # rows of a label that is a spelling of missing
+TARGETS = ("class", "target", "label", "y", "outcome")
+
+
+@dataclass(frozen=True, repr=False)
+class Diagnosis:
+    """What :func:`tallybayes.doctor` has found; notebooks show it as a table.
+
+    Parameters
+    ----------
+    source : str
+        What was looked at.
+    n_rows : int
+    target : str or None
+    columns : list of ColumnDiagnosis
+        Each column: its name, kind, reason, three examples, missing values and findings.
+    findings : list of Finding
+        What is odd about the file, and about columns beside each other.
+    classes : dict
+        Rows by label.
+    command, call : str
+        The command, and the lines of Python, that read the source as it is meant.
+    tried : str
+        What came of them on the first rows.
+    sound : bool
+        Whether they succeeded.
+    """
+
+    source: str
+    n_rows: int
+    target: str | None
+    columns: list[ColumnDiagnosis]
+    findings: list[Finding]
+    classes: dict[str, int]
+    command: str
+    call: str
+    tried: str
+    sound: bool
+
+    @property
+    def all_findings(self) -> list[Finding]:
+        """Those of the file, and those of each column."""
+        return [*self.findings, *(f for column in self.columns for f in column.findings)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, in the types of JSON.
+
+        Returns
+        -------
+        dict
+            Of strings, numbers, lists and dicts.
+        """
+        return {
+            "source": self.source,
+            "rows": self.n_rows,
+            "target": self.target,
+            "columns": [
+                {
+                    "column": c.name,
+                    "read_as": c.kind,
+                    "because": c.reason,
+                    "examples": c.examples,
+                    "missing": c.missing,
+                }
+                for c in self.columns
+            ],
+            "findings": [
+                {"kind": f.kind, "column": f.column, "message": f.message}
+                for f in self.all_findings
+            ],
+            "classes": self.classes,
+            "command": self.command,
+            "python": self.call,
+            "tried": self.tried,
+            "sound": self.sound,
+        }
+
+    def _rows(self) -> list[tuple[str, str, str, str]]:
+        return [
+            (c.name, f"{c.kind}: {c.reason}", _missing(c.missing), ", ".join(c.examples))
+            for c in self.columns
+        ]
+
+    def __repr__(self) -> str:
+        lines = [f"{self.source}: {self.n_rows:,} rows"]
+        lines += [
+            f"  {name}: {kind}; {missing + ' missing; ' if missing else ''}e.g. {examples}"
+            for name, kind, missing, examples in self._rows()
+        ]
+        lines += [f"- {finding}" for finding in self.all_findings]
+        return "\n".join([*lines, self.command, self.call, self.tried])
+
+    def _repr_html_(self) -> str:
+        heads = ("column", "read as", "missing", "examples")
+        columns = html_table(heads, self._rows(), f"{self.source}: {self.n_rows:,} rows")
+        found = [(f.column or "", f.message) for f in self.all_findings]
+        shown = html_table(("column", "finding"), found) if found else ""
+        how = html_table(("", ""), [("command", self.command), ("Python", self.call)], self.tried)
+        return columns + shown + how
+
+
+def _missing(missing: Mapping[str, int]) -> str:
+    return ", ".join(f"{n:,} {text!r}" if text else f"{n:,} empty" for text, n in missing.items())
+
+
+def doctor(source: Any, target: str | None = None) -> Diagnosis:
+    """Look at a source before anything is learned from it.
+
+    One pass says for each column what it would be read as and why, counts missing values by their
+    spelling, and finds what looks wrong: decimal commas, thousands, dates of another order, strings
+    among numbers, leading zeros, identifiers, constants, near-copies, columns that give the label
+    away, lines before the header, another encoding. The command and the call that it gives read the
+    source as it is meant; both were tried on the first rows.
+
+    Parameters
+    ----------
+    source : path, list of paths, source of rows, or frame
+        Whatever :meth:`NaiveBayes.fit` takes and that can be read again.
+    target : str, optional
+        The column of labels. By default one whose name says so, else the last or the first with few
+        values.
+
+    Returns
+    -------
+    Diagnosis
+        What was found.
+
+    Raises
+    ------
+    ValueError
+        If the source cannot be read, or lacks the target.
+
+    See Also
+    --------
+    csv : CSV of any layout, with the options that are found here.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import tallybayes
+    >>> frame = pd.DataFrame({"price": ["1,5", "2,5"] * 20, "sold": ["yes", "no"] * 20})
+    >>> tallybayes.doctor(frame, "sold").columns[0].findings[0].kind
+    'decimal comma'
+    """
+    paths = _paths(source)
+    if not paths:
+        return diagnosed(source, target, "FILE", "source")
+    given = paths[0] if len(paths) == 1 else paths
+    return diagnosed(source, target, " ".join(map(quoted, paths)), repr(given))
+
+
+def diagnosed(source: Any, target: str | None, named: str, given: str) -> Diagnosis:
+    """The diagnosis of a source: the command calls it `named`, the lines of Python `given`."""
+    paths = _paths(source)
+    changes: dict[str, Any] = {}
+    findings: list[Finding] = []
+    text = _begins_as_text(paths)
+    if text is not None:
+        changes, findings = layout_of(text)
+    rows = _opened(source, paths, changes, text is not None)
+    header = list(rows.columns()) if not hasattr(rows, "header") else list(rows.header)
+    profile = profile_of(rows, header)
+    if not profile.n_rows:
+        raise SourceError(f"{rows.name} has no rows")
+    target = _target(rows.name, header, profile, target)
+    columns, changes = _read(profile, header, target, changes, text is not None)
+    findings = [*findings, *compared(profile, target)]
+    label = None if target is None else profile.columns[target]
+    spelling = _spelling(changes)
+    classes = {} if label is None else _classes(label, spelling.of(str(target)).missing)
+    if target is not None and label is not None:
+        findings += _of_labels(target, label, classes, changes, columns, text is not None)
+    changes = _with_columns(changes, [*findings, *(f for c in columns for f in c.findings)], target)
+    if getattr(rows, "nameless", False):
+        what = "a column without a name (such as a written index) is not read"
+        findings.append(Finding("column without a name", what))
+    changes = {name: changes[name] for name in ORDER if name in changes}
+    unlabelled = 0 if label is None else profile.n_rows - sum(classes.values())
+    families = dict(changes.get("columns", {}))
+    options = {k: v for k, v in changes.items() if k != "columns"}
+    command = _command(named, target, changes, unlabelled)
+    call = _call(given, target, options, families, unlabelled)
+    if target is None:
+        tried, sound = "not tried: name the column of labels by target= or --target", False
+    else:
+        tried, sound = _tried(_opened(source, paths, options, text is not None), target, families)
+    return Diagnosis(
+        rows.name,
+        profile.n_rows,
+        target,
+        columns,
+        findings,
+        classes,
+        command,
+        call,
+        tried,
+        sound,
+    )
+
+
+# ---- opening -------------------------------------------------------------------------------------
+def _paths(source: Any) -> list[str]:
+    given = [source] if isinstance(source, str | os.PathLike) else source
+    if isinstance(given, list | tuple) and all(isinstance(p, str | os.PathLike) for p in given):
+        return [os.fspath(path) for path in given]
+    return []
+
+
+def _begins_as_text(paths: Sequence[str]) -> bytes | None:
+    """The first bytes of the first file, where it is delimited text."""
+    from tallybayes.sources.databases.duckdb import is_file
+    from tallybayes.sources.databases.names import is_url
+
+    if not paths or is_url(paths[0]) or is_file(paths[0]):
+        return None
+    first = files_of(paths[0])[0]
+    if read_once(first):
+        raise SourceError(f"{first} can be read only once, and is looked at twice: save it first")
+    try:
+        stream = Stream(first)
+    except OSError as error:
+        raise SourceError(f"{first}: {error.strerror}") from None
+    try:
+        need_readable(first, stream.head)
+        is_text = format_of(first, stream.head) == "csv"
+        return stream.look(lambda head: head.count(b"\n") > 1) if is_text else None
+    finally:
+        stream.close()
+
+
+def _opened(source: Any, paths: Sequence[str], options: Mapping[str, Any], is_text: bool) -> Any:
+    if is_text:
+        return csv(list(paths), **options)
+    from tallybayes.estimators.tables.sources.part_by_part import rows_of
+
+    rows = rows_of(source)
+    if rows.once:
+        raise SourceError(
+            f"{rows.name} can be read only once, and is looked at twice: save it first"
+        )
+    return rows
+
+
+# ---- reading -------------------------------------------------------------------------------------
+def _spelling(changes: Mapping[str, Any]) -> Spelling:
+    usual = Spelling()
+    return Spelling(
+        tuple(changes.get("missing", usual.missing)),
+        changes.get("decimal", usual.decimal),
+        {name: tuple(strings) for name, strings in changes.get("missing_of", {}).items()},
+        changes.get("thousands"),
+        changes.get("dates", usual.dates),
+    )
+
+
+def _read(
+    profile: Profile, header: Sequence[str], target: str | None, changes: dict[str, Any], text: bool
+) -> tuple[list[ColumnDiagnosis], dict[str, Any]]:
+    """The columns by the spelling that reads most of them, and the options of that spelling."""
+    columns: list[ColumnDiagnosis] = []
+    shown: dict[str, list[Finding]] = {}
+    for _ in range(4):  # one sign of numbers or order of dates shows the next
+        spelling = _spelling(changes)
+        columns = [
+            column_of(name, profile.columns[name], profile, spelling)
+            for name in header
+            if name != target
+        ]
+        wanted: Counter[tuple[str, Any]] = Counter()
+        for column in columns:
+            for found in column.findings:
+                own = {
+                    k: v for k, v in found.changes.items() if k in ("decimal", "thousands", "dates")
+                }
+                if own and text:
+                    shown.setdefault(column.name, []).append(found)
+                wanted.update(own.items())
+        new = {k: v for (k, v), _ in reversed(wanted.most_common()) if changes.get(k) != v}
+        if not text or not new:
+            break
+        changes = {**changes, **new}
+    for column in columns:
+        earlier = [f for f in shown.get(column.name, []) if f not in column.findings]
+        column.findings[:0] = earlier[:1]
+    missing_of = {
+        name: strings
+        for column in columns
+        for found in column.findings
+        for name, strings in found.changes.get("missing_of", {}).items()
+    }
+    if missing_of and text:
+        changes = {**changes, "missing_of": missing_of}
+        columns = [
+            ColumnDiagnosis(
+                again.name, again.kind, again.reason, again.examples, again.missing, old.findings
+            )
+            if old.name in missing_of
+            else old
+            for old in columns
+            for again in [
+                column_of(old.name, profile.columns[old.name], profile, _spelling(changes))
+            ]
+        ]
+    return columns, changes
+
+
+def _with_columns(
+    changes: dict[str, Any], findings: Sequence[Finding], target: str | None
+) -> dict[str, Any]:
+    """With the families that findings ask for."""
+    families: dict[str, Any] = {}
+    for found in findings:
+        families |= found.changes.get("columns", {})
+    families.pop(str(target), None)
+    return {**changes, "columns": families} if families else changes
+
+
+# ---- labels --------------------------------------------------------------------------------------
+def _target(where: str, header: Sequence[str], profile: Profile, target: str | None) -> str | None:
+    if target is not None:
+        if target not in header:
+            raise SourceError(
+                f"{where} has no column {target!r}, the target; its columns are {listed(header)}"
+            )
+        return target
+    few = [
+        name
+        for name in header
+        if not profile.columns[name].more and 2 <= len(profile.columns[name].counts) <= MAX_CLASSES
+    ]
+    named = [name for name in few if name.lower() in TARGETS]
+    if named:
+        return named[0]
+    ends = [name for name in (header[-1], header[0]) if name in few]
+    usual = [word for word in Spelling().missing if word]
+    whole = [n for n in ends if not any(word in profile.columns[n].counts for word in usual)]
+    return next(iter([*whole, *ends]), None)
+
+
+def _classes(label: Seen, missing: Collection[str]) -> dict[str, int]:
+    return {text: n for text, n in sorted(label.counts.items()) if text not in missing}
+
+
+def _of_labels(
+    target: str,
+    label: Seen,
+    classes: dict[str, int],
+    changes: dict[str, Any],
+    columns: Sequence[ColumnDiagnosis],
+    is_text: bool,
+) -> list[Finding]:
+    """What is odd about the labels; `classes` and `changes` are changed where a label is a spelling
+    of missing."""
+    found: list[Finding] = []
+    total = sum(label.counts.values())
+    spelt = {
+        word: n
+        for word, n in label.counts.items()
+        if word.isalpha() and word in Spelling().missing and n >= MIN_LABEL_SHARE * total
+    }
+    if spelt and classes and is_text:
+        missing_of = dict(changes.get("missing_of", {}))
+        for column in columns:
+            strings = [word for word in column.missing if word]
+            if strings:
+                missing_of[column.name] = list(
+                    dict.fromkeys([*missing_of.get(column.name, ()), *strings])
+                )
+        changes["missing"] = [""]
+        if missing_of:
+            changes["missing_of"] = missing_of
+        classes |= spelt
+        shown = listed(map(repr, spelt))
+        message = f"holds {shown}, which would be missing labels: --only-null takes them as labels"
+        found.append(Finding("label that means missing", message, target))
+    empty = total + label.n_missing - sum(classes.values())
+    if empty:
+        message = f"has no label in {empty:,} rows: --skip-unlabelled leaves them out"
+        found.append(Finding("rows without a label", message, target))
+    if label.more or 2 * len(classes) > sum(classes.values()):
+        message = "has nearly as many labels as rows: choose another target"
+        found.append(Finding("many labels", message, target))
+    elif len(classes) > MIN_NUMBER_CLASSES and all(map(is_number, classes)):
+        message = (
+            f"has {len(classes)} different numbers, each of them a class: if they are a quantity, "
+            "group them into a few classes first"
+        )
+        found.append(Finding("numbers as labels", message, target))
+    alike = Counter(" ".join(word.lower().split()) for word in classes)
+    if twice := [word for word, n in alike.items() if n > 1]:
+        message = f"spells a label in several ways, {twice[0]!r} with other letters: spell it alike"
+        found.append(Finding("spellings of a label", message, target))
+    if len(classes) == 1:
+        found.append(Finding("one label", "has one label only: there is nothing to learn", target))
+    return found
+
+
+# ---- the command and the call --------------------------------------------------------------------
+def _command(shown: str, target: str | None, changes: Mapping[str, Any], unlabelled: int) -> str:
+    parts = ["tallybayes fit", shown, f"--target {'COLUMN' if target is None else quoted(target)}"]
+    if changes:
+        parts.append(options_of(changes))
+    if unlabelled:
+        parts.append("--skip-unlabelled")
+    return " ".join(parts)
+
+
+def _call(
+    given: str,
+    target: str | None,
+    options: Mapping[str, Any],
+    families: Mapping[str, Any],
+    unlabelled: int,
+) -> str:
+    lines = ["import tallybayes"]
+    if unlabelled:
+        lines.append(f"# fit refuses rows without a label: leave these {unlabelled:,} out first")
+    if "categorical" in families.values():
+        lines.append("from tallybayes.families import Categorical")
+    if options:
+        written = ", ".join([given, *(f"{key}={value!r}" for key, value in options.items())])
+        lines.append(f"rows = tallybayes.csv({written})")
+        given = "rows"
+    declared = ", ".join(
+        f"{column!r}: {'None' if family is None else 'Categorical()'}"
+        for column, family in families.items()
+    )
+    columns = f"{{{declared}}}" if declared else ""
+    label = "TARGET" if target is None else repr(target)
+    lines.append(f"model = tallybayes.WeightedNaiveBayes({columns}).fit({given}, {label})")
+    return "\n".join(lines)
+
+
+class _FirstRows:
+    """The first rows of a source that have a label."""
+
+    once = False
+
+    def __init__(self, source: Source, target: str, n: int) -> None:
+        self._source, self._target, self._n = source, target, n
+        self.name = source.name
+
+    def columns(self) -> dict[str, SourceColumn]:
+        return self._source.columns()
+
+    def parts(
+        self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
+    ) -> Iterator[Part]:
+        left, before, where = self._n, 0, ""
+        of_file: list[int] = []  # the numbers of its rows that are kept
+        asked = None if names is None else [*dict.fromkeys([*names, self._target])]
+        for part in self._source.parts(asked, {*as_written, self._target}):
+            table = part.read()
+            column = table.columns[self._target]
+            codes = getattr(column, "codes", None)
+            there = np.ones(table.n_rows, bool) if codes is None else np.asarray(codes) >= 0
+            if part.where != where:  # another file
+                where, before, of_file = part.where, 0, []
+            kept = np.flatnonzero(there)[:left]
+            of_file = [*of_file, *(before + kept).tolist()]
+            before += table.n_rows
+            table = table.take(kept)
+            left -= table.n_rows
+            place = partial(_place, part, of_file) if part.place is not None else None
+            if names is not None and self._target not in names:
+                columns = {n: c for n, c in table.columns.items() if n != self._target}
+                table = Table(columns, table.n_rows, True)
+            yield Part(partial(_given, table), part.where, part.typed, place)
+            if left <= 0:
+                return
+
+
+def _given(table: Table) -> Table:
+    return table
+
+
+def _place(part: Part, kept: Sequence[int], row: int) -> str:
+    """A row of those that are kept, as people find it."""
+    assert part.place is not None
+    return part.place(kept[row])
+
+
+def _tried(source: Any, target: str, families: Mapping[str, Any]) -> tuple[str, bool]:
+    """What comes of a fit to the first rows, and whether it succeeds."""
+    import warnings
+
+    from tallybayes.estimators.tables.naive_bayes import NaiveBayes
+    from tallybayes.families import Categorical
+
+    columns = {n: None if family is None else Categorical() for n, family in families.items()}
+    rows = _FirstRows(source, target, TRIED_ROWS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TallyWarning)
+        try:
+            model = NaiveBayes(columns or "auto").fit(rows, target)
+            model.predict(rows)
+        except ValueError as error:
+            return f"tried on the first rows: {error}", False
+    n = model.class_count_.sum()
+    return (
+        f"tried on the first {n:,.0f} rows: {len(model.classes_)} classes, "
+        f"{model.n_features_in_ - sum(f is None for f in columns.values())} columns",
+        True,
+    )
