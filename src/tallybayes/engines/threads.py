@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import SupportsInt, TypeVar
 
 __all__ = ["get_num_threads", "in_order", "in_threads", "on_one_thread", "set_num_threads"]
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+QUOTAS = (
+    ("/sys/fs/cgroup/cpu.max",),
+    ("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us"),
+)
+"""Where Linux says how many microseconds of processor time a period has, by version of cgroups."""
 
 _chosen: int | None = None
 
@@ -60,13 +68,23 @@ def _found() -> int:
     """The threads of the environment variable, else of the machine; found out once."""
     global _chosen
     given = os.environ.get("TALLYBAYES_NUM_THREADS")
-    if given is not None:
-        _chosen = _valid(given, "TALLYBAYES_NUM_THREADS")
-    else:
-        import joblib  # a dependency of scikit-learn; it knows affinity and cgroups
-
-        _chosen = max(1, int(joblib.cpu_count()))
+    _chosen = _usable() if given is None else _valid(given, "TALLYBAYES_NUM_THREADS")
     return _chosen
+
+
+def _usable() -> int:
+    """The processors that this process may use: by its affinity, and by the quota of its control
+    group. As ``joblib.cpu_count``, whose import takes as long as a small fit."""
+    found = os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        found = len(os.sched_getaffinity(0))
+    for paths in QUOTAS:
+        with suppress(OSError, ValueError):
+            quota, period = " ".join(Path(path).read_text() for path in paths).split()
+            if quota != "max" and int(quota) > 0:
+                found = min(found, math.ceil(int(quota) / int(period)))
+            break
+    return max(1, found)
 
 
 def set_num_threads(threads: int | None) -> None:

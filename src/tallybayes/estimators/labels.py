@@ -129,7 +129,7 @@ def read_labels(y: Any, x: Any, whose: str) -> NDArray[Any]:
             _need_strings(given)
     if len(y) != x.shape[0]:
         _need_as_many(y, x)
-    if y.dtype.kind in "fcO":
+    if y.dtype.kind in "fcO" and not _are_strings(y):
         try:
             assert_all_finite(y, input_name="y")
         except (
@@ -139,6 +139,10 @@ def read_labels(y: Any, x: Any, whose: str) -> NDArray[Any]:
             _raise_missing(y, error)
     labels: NDArray[Any] = y
     return labels
+
+
+def _are_strings(y: NDArray[Any]) -> bool:
+    return y.dtype.kind == "U" or (y.dtype.kind == "O" and {*map(type, y.tolist())} == {str})
 
 
 def _need_strings(labels: Sequence[Any]) -> None:
@@ -231,7 +235,9 @@ def labels_and_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
 
 
 def _need_classes(classes: NDArray[Any]) -> None:
-    """Raises where distinct labels are not classes."""
+    """Raises where distinct labels are not classes, as strings always are."""
+    if len(classes) and _are_strings(classes):
+        return
     with warnings.catch_warnings():  # distinct labels are not rows, of which few ought to differ
         warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
         check_classification_targets(classes)

@@ -6,11 +6,15 @@ import importlib
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
+from tallybayes import NaiveBayes, WeightedNaiveBayes
+from tallybayes.cli.terminal.light_estimators import BaseEstimator, Interval, StrOptions
 from tallybayes.cli.terminal.quick_imports import stood_in
 
 NOT_NEEDED = {
+    "joblib",
     "matplotlib",
     "numpy.f2py",
     "numpy.testing",
@@ -18,13 +22,13 @@ NOT_NEEDED = {
     "polars",
     "scipy.integrate",
     "scipy.interpolate",
+    "scipy.linalg",
     "scipy.ndimage",
     "scipy.optimize",
+    "scipy.sparse",
+    "scipy.special",
     "scipy.stats",
-    "sklearn.feature_extraction",
-    "sklearn.linear_model",
-    "sklearn.metrics",
-    "sklearn.model_selection",
+    "sklearn",
 }
 
 
@@ -40,12 +44,20 @@ FIT = ["fit", "t.csv", "-t", "y", "-o", "m.tally"]
 
 @pytest.mark.parametrize(
     "words",
-    [FIT, ["predict", "m.tally", "t.csv", "-o", "p.csv"], ["evaluate", "m.tally", "t.csv"]],
-    ids=lambda words: words[0],
+    [
+        FIT,
+        [*FIT, "--plain"],
+        ["predict", "m.tally", "t.csv", "-o", "p.csv"],
+        ["evaluate", "m.tally", "t.csv"],
+        ["explain", "m.tally", "t.csv", "--row", "1"],
+        ["update", "m.tally", "t.csv"],
+        ["show", "m.tally"],
+    ],
+    ids=lambda words: f"{words[0]}{words[-1] == '--plain'}",
 )
 def test_what_a_small_command_does_not_need_is_not_imported(words, run, tmp_path):
     (tmp_path / "t.csv").write_text("age,job,y\n" + "30,nurse,yes\n70,cook,no\n" * 5)
-    if words is not FIT:
+    if words[0] != "fit":
         run(*FIT)
     script = (
         "import atexit, gc, sys\n"
@@ -129,3 +141,82 @@ def test_modules_are_themselves_again_after_an_error(package):
     with pytest.raises(ImportError, match="in between"):
         fail()
     assert importlib.import_module(f"{package}.slow").value == 7
+
+
+def test_classifiers_do_the_same_without_scikit_learn(process, run, files, tmp_path):
+    """Each command as a process that stands in for scikit-learn, and as a call that does not."""
+    fit = ("comma.csv", "--target", "buys", "-o")
+    alike = [
+        ("fit", *fit, "m.tally"),
+        ("fit", *fit, "p.tally", "--plain", "--calibrate", "isotonic", "--alpha", "auto"),
+        ("fit", *fit, "c.tally", "--class-weight", "balanced", "--report", "page.html"),
+        ("predict", "m.tally", "comma.csv", "--proba"),
+        ("explain", "p.tally", "comma.csv", "--row", 3),
+        ("evaluate", "p.tally", "comma.csv"),
+        ("reweight", "m.tally", "comma.csv"),
+        ("show", "m.tally", "--tables"),
+        ("merge", "p.tally", "p.tally", "-o", "q.tally"),
+        ("forget", "q.tally", "comma.csv"),
+        ("sql", "m.tally", "--table", "t"),
+    ]
+    for words in alike:
+        alone = process(*words)
+        if words[0] in ("reweight", "forget"):  # which have changed their model
+            continue
+        written = {path: path.read_bytes() for path in tmp_path.glob("*.tally")}
+        assert run(*words).out == alone.out
+        assert written == {path: path.read_bytes() for path in tmp_path.glob("*.tally")}
+
+
+class Light(BaseEstimator):
+    """An estimator with the parameters and constraints of another, by the light base class."""
+
+    def __init__(self, **given):
+        self.given = given
+
+    def get_params(self, deep=True):
+        return self.given
+
+
+def lightened(constraint):
+    kind = type(constraint).__name__
+    if kind == "Interval":
+        bounds = constraint.left, constraint.right
+        return Interval(constraint.type, *bounds, closed=constraint.closed)
+    return StrOptions(constraint.options) if kind == "StrOptions" else constraint
+
+
+@pytest.mark.parametrize("estimator", [NaiveBayes, WeightedNaiveBayes])
+def test_light_constraints_admit_what_those_of_scikit_learn_admit(estimator):
+    values = [None, True, False, -1, 0, 1, 2, -0.5, 0.0, 0.5, float("nan"), float("inf"), "auto"]
+    values += [
+        "",
+        "mean",
+        "isotonic",
+        "level",
+        "balanced",
+        {},
+        [],
+        {"a": 1.0},
+        (),
+        1j,
+        np.zeros(2),
+        np.array(1.0),
+    ]
+    constraints = estimator._parameter_constraints
+    for name, known in constraints.items():
+        for value in values:
+            params = estimator().get_params() | {name: value}
+            found = []
+            for model in (estimator(**params), Light(**params)):
+                model._parameter_constraints = {n: constraints[n] for n in constraints}
+                if isinstance(model, Light):
+                    model._parameter_constraints = {
+                        n: [lightened(c) for c in cs] for n, cs in constraints.items()
+                    }
+                try:
+                    model._validate_params()
+                    found.append("")
+                except ValueError as error:
+                    found.append(str(error).replace("Light", estimator.__name__))
+            assert found[0] == found[1], (name, value, known)

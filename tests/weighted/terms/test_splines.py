@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tallybayes.weighted.cells.columns import ColumnCells, coarse
 from tallybayes.weighted.terms import splines
 from tallybayes.weighted.terms.splines import (
+    Functions,
     column_functions,
     linear_splines,
     pair_functions,
@@ -110,11 +111,24 @@ def test_functions_of_a_pair_are_products():
 def test_functions_of_several_terms_stand_side_by_side():
     columns = [number(40, seed=1), number(0, levels=3, seed=2)]
     each = [column_functions(column) for column in columns]
-    together = stacked(each).toarray()
+    together = stacked(each).dense()
     n, m = each[0].n_cells, each[0].n_functions
     assert together.shape == (n + 4, m + 4)
     assert np.array_equal(together[:n, :m], each[0].dense())
     assert np.array_equal(together[n:, m:], np.eye(4))
     assert not together[:n, m:].any()
     assert not together[n:, :m].any()
-    assert stacked([]).shape == (0, 0)
+    assert stacked([]).dense().shape == (0, 0)
+
+
+def test_sums_of_functions_are_those_of_their_matrix():
+    rng = np.random.default_rng(3)
+    each = [linear_splines(rng.random(30), 4), Functions.of_each_cell(3)]
+    together = stacked(each)
+    dense = together.dense()
+    coefficients, of_cells = rng.normal(size=(7, 2)), rng.random((33, 2))
+    np.testing.assert_allclose(together.scores(coefficients), dense @ coefficients, rtol=1e-12)
+    np.testing.assert_allclose(together.of_squares(of_cells), (dense**2).T @ of_cells, rtol=1e-12)
+    kept = rng.random(33) < 0.5
+    np.testing.assert_array_equal(together.in_cells(kept).dense(), dense[kept])
+    assert together.in_cells(np.zeros(33, bool)).scores(coefficients).shape == (0, 2)

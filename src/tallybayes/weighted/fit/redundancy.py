@@ -14,7 +14,6 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components
 
 from tallybayes.weighted.cells.columns import ColumnCells, coarse
 from tallybayes.weighted.fit.learned import Learned
@@ -76,8 +75,10 @@ def near_copies(
     near = np.zeros((len(order), len(order)), dtype=bool)
     for (a, i), (b, j) in combinations(enumerate(order), 2):
         near[a, b] = seen.near(i, j)
-    n_groups, group = connected_components(near, directed=False)
-    members = [[order[a] for a in np.flatnonzero(group == g)] for g in range(n_groups)]
+    group = np.arange(len(order))
+    for a, b in np.argwhere(near):
+        group[group == group[b]] = group[a]
+    members = [[order[a] for a in np.flatnonzero(group == g)] for g in np.unique(group)]
     found = [some for some in members if 1 < len(some) <= MAX_GROUP_COLUMNS]
     return sorted(found, key=lambda some: order.index(some[0]))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError
 
 from tallybayes.weighted.optim.descent import Cholesky, Inverse, descend
 from tallybayes.weighted.optim.loss import Loss
@@ -80,7 +79,7 @@ def class_weights(
                     seen.look(some, q)
                 at_once = False
                 return seen.inverse(some, q)
-            except LinAlgError:  # rounding of nearly flat directions: only steps are slower
+            except np.linalg.LinAlgError:  # rounding of nearly flat directions: steps are slower
                 pass
         diagonal = some.class_diagonal(q)
         return lambda gradient: gradient / diagonal

@@ -12,7 +12,6 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError
 from scipy.linalg.blas import daxpy
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
@@ -115,7 +114,9 @@ class Cholesky:
     def __init__(self, matrix: Array) -> None:
         self._factor, info = dpotrf(matrix, lower=0, clean=1)
         if info != 0:
-            raise LinAlgError(f"a Cholesky factor needs a positive definite matrix, got {info=}")
+            raise np.linalg.LinAlgError(
+                f"a Cholesky factor needs a positive definite matrix, got {info=}"
+            )
 
     def solve(self, b: Array) -> Array:
         """x of A·x = b, float64 (n,)."""
