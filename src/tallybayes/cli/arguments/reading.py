@@ -30,6 +30,7 @@ from tallybayes.cli.arguments.reading_options import (
     TableName,
     TextColumn,
     Thousands,
+    Weight,
 )
 from tallybayes.cli.terminal import interrupts
 from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion
@@ -50,7 +51,7 @@ __all__ = ["TEXT_FORMATS", "Reading", "reads", "reads_labels", "reads_training"]
 
 FORMATS = ("csv", "jsonl", "parquet", "arrow")
 TEXT_FORMATS = ("mbox", "text")
-LABEL_OPTIONS = ("skip_unlabelled", "label")  # options for where labels are read
+LABEL_OPTIONS = ("skip_unlabelled", "label", "weight")  # options for where labels are read
 EXPECTED_OPTIONS = ("text", "label")  # and for where a model declares what is expected
 
 
@@ -82,6 +83,7 @@ class Reading:
         table: TableName = None,
         skip_unlabelled: SkipUnlabelled = False,
         label: Label = None,
+        weight: Weight = None,
     ) -> None:
         known = (*FORMATS, *TEXT_FORMATS)
         if format is not None and format not in known:
@@ -102,7 +104,7 @@ class Reading:
         except ValueError as error:
             raise Failure(f"--{error}", USAGE) from None
         self.format = format
-        self.text, self.label = text, label
+        self.text, self.label, self.weight = text, label, weight
         self.skip_unlabelled = skip_unlabelled
         self.block = block
         self.sql, self.table, self._queried = sql, table, False
@@ -148,8 +150,12 @@ class Reading:
                     f"columns are {listed(header)}.{suggestion(name, header)}"
                 )
         from tallybayes.cli.io.rows import Rows
+        from tallybayes.cli.io.targets import need_weight
 
-        return Rows(source, spelling, skip_unlabelled=self.skip_unlabelled)
+        weight = self.weight or (None if file is None else file.weight_column)
+        if self.weight is not None:
+            need_weight(Header(source.name, header), self.weight)
+        return Rows(source, spelling, skip_unlabelled=self.skip_unlabelled, weight=weight)
 
     def _spelling(self, usual: Spelling) -> Spelling:
         """How strings are read: what the options leave open is as usual."""
@@ -194,6 +200,13 @@ class Reading:
         self._queried = True
         return source_of(paths[0], sql=self.sql, table=self.table)
 
+    def _need_no_weight(self) -> None:
+        """Raises for weights of documents."""
+        if self.weight is not None:
+            raise Failure(
+                "--weight is for models of tables, and this is one of text: omit it", USAGE
+            )
+
     def _need_tables(self) -> None:
         """Raises for options of text."""
         for option, value in (("--text", self.text), ("--label", self.label)):
@@ -216,6 +229,7 @@ class Reading:
     ) -> DocumentSource:
         """A column of documents in rows, beside which there are only labels and columns left
         out."""
+        self._need_no_weight()
         if rows.once:
             from tallybayes.cli.io.documents.opening import spelling_of_documents
             from tallybayes.cli.io.documents.rows import DocumentRows
@@ -243,6 +257,7 @@ class Reading:
         labels are in `target` if there is none."""
         from tallybayes.cli.io.documents.opening import Wanted, open_documents
 
+        self._need_no_weight()
         wanted = Wanted(
             layout=self.layout,
             format=self.format,

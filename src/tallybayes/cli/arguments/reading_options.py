@@ -24,6 +24,7 @@ __all__ = [
     "TableName",
     "TextColumn",
     "Thousands",
+    "Weight",
 ]
 
 PANEL = "Reading data"
@@ -131,6 +132,16 @@ SkipUnlabelled = Annotated[
         metavar="",
         rich_help_panel=PANEL,
         help="Leave out rows without a label, and count them; by default they are an error.",
+    ),
+]
+Weight = Annotated[
+    str | None,
+    typer.Option(
+        "--weight",
+        metavar="COL",
+        rich_help_panel=PANEL,
+        help="A column with the weight of each row, such as the counts of a contingency table; "
+        "by default that of the model, else each row weighs 1.",
     ),
 ]
 Encoding = Annotated[

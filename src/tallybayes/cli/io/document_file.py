@@ -126,12 +126,13 @@ class DocumentFile(KnownClasses):
 
     def measured(
         self, source: DocumentSource, bar: Bar, target: str | None
-    ) -> Iterator[tuple[NDArray[np.intp], Array]]:
-        """The class of each document, −1 for one that is unknown, and the probability of each."""
+    ) -> Iterator[tuple[NDArray[np.intp], Array, None]]:
+        """The class of each document, −1 for one that is unknown, the probability of each, and no
+        weights."""
         for batch in self.labelled(source, bar, "measuring", target):
             with source.locating(batch):
                 proba = self.model.predict_proba(batch.strings)
-            yield self.codes(_labels(batch)), proba
+            yield self.codes(_labels(batch)), proba, None
 
     def learn(self, source: DocumentSource, bar: Bar, target: str | None) -> None:
         """Counts documents in addition."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tallybayes.cli.io.known_classes import KnownClasses, digest_of
 from tallybayes.cli.io.plan import Plan
 from tallybayes.cli.io.rows import Rows, RowsRead
-from tallybayes.cli.io.targets import need_target
+from tallybayes.cli.io.targets import need_target, need_weight
 from tallybayes.cli.terminal.console import Bar
 from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion
 from tallybayes.cli.terminal.interrupts import need_none, replacement_of
@@ -35,7 +35,7 @@ from tallybayes.persistence.checks import (
 from tallybayes.sources.opening.foreign import header_hint
 from tallybayes.sources.text_files.cells import Kind
 from tallybayes.sources.text_files.options import MISSING, THOUSANDS, DateOrder, Spelling
-from tallybayes.tables import Column, Table
+from tallybayes.tables import Column, Numbers, Table
 from tallybayes.tables.columns import values_of
 from tallybayes.tables.stacked import stacked
 
@@ -51,6 +51,7 @@ OWN = record(
     {
         "target": optional(text),
         "made": optional(text),
+        "weight": optional(text),
         "kinds": mapping(text, optional(one_of(*get_args(Kind)))),
         "missing": STRINGS,
         "missing_of": mapping(text, STRINGS),
@@ -61,6 +62,7 @@ OWN = record(
     {
         "target": None,
         "made": None,
+        "weight": None,
         "kinds": {},
         "missing": list(MISSING),
         "missing_of": {},
@@ -104,6 +106,8 @@ class ModelFile(KnownClasses):
         Of strings: missing values, numbers and dates.
     made : str or None
         The digest of the counts that the file was made with; those that it has now may be others.
+    weight_column : str or None
+        The column of weights that rows were learned with.
     """
 
     model: TableClassifier
@@ -111,6 +115,7 @@ class ModelFile(KnownClasses):
     kinds: dict[str, Kind | None] = field(default_factory=dict)
     spelling: Spelling = Spelling()  # noqa: RUF009  # frozen
     made: str | None = None
+    weight_column: str | None = None
 
     unit: ClassVar = "row"
 
@@ -142,7 +147,8 @@ class ModelFile(KnownClasses):
             )
         except ValueError as error:
             raise ModelFileError(f"{path} is whole, but no model file: {error}") from error
-        file = cls(model, mine["target"], mine["kinds"], spelling, mine["made"])
+        weight = mine["weight"]
+        file = cls(model, mine["target"], mine["kinds"], spelling, mine["made"], weight)
         for name in file.table.counted:  # Python may have taught it more since
             file.kinds[name] = file.kind(name)
         return file
@@ -180,6 +186,7 @@ class ModelFile(KnownClasses):
         own = {
             "target": self.target,
             "made": self.made,
+            "weight": self.weight_column,
             "kinds": self.kinds,
             "missing": self.spelling.missing,
             "missing_of": self.spelling.missing_of,
@@ -258,28 +265,30 @@ class ModelFile(KnownClasses):
 
     def measured(
         self, rows: Rows, bar: Bar, target: str | None
-    ) -> Iterator[tuple[NDArray[np.intp], Array]]:
-        """The class of each row, −1 for one that is unknown, and the probability of each class."""
+    ) -> Iterator[tuple[NDArray[np.intp], Array, Array | None]]:
+        """The class of each row, −1 for one that is unknown, the probability of each class, and
+        weights."""
         plan = self._plan(rows, bar, "measuring", self._target(target))
 
-        def of_part(table: Table) -> tuple[NDArray[np.intp], Array]:
+        def of_part(table: Table) -> tuple[NDArray[np.intp], Array, Array | None]:
             codes = self.codes(_labels(table, plan))
-            return codes, self.model.predict_proba(_of_model(table, plan))
+            return codes, self.model.predict_proba(_of_model(table, plan)), _weights(table, plan)
 
         with rows.reading(plan):
             yield from rows.over(of_part)
 
     def sampled(
         self, rows: Rows, bar: Bar, target: str | None, max_rows: int
-    ) -> tuple[Table, NDArray[Any]]:
-        """A fair sample of the rows, and their labels as the model has them."""
+    ) -> tuple[Table, NDArray[Any], Array | None]:
+        """A fair sample of the rows, their labels as the model has them, and their weights."""
         plan = self._plan(rows, bar, "reading", self._target(target))
         sampler: Sampler[Table] = Sampler(max_rows)
         with rows.reading(plan):
             for table in rows.over(lambda table: table):
                 sampler.add(table, table.n_rows)
         table = stacked(sampler.parts())
-        return _of_model(table, plan), self.own_labels(_labels(table, plan))
+        labels = self.own_labels(_labels(table, plan))
+        return _of_model(table, plan), labels, _weights(table, plan)
 
     def row(self, rows: Rows, bar: Bar, number: int) -> Table | None:
         """One row by its number, from 0; None where there are fewer."""
@@ -295,14 +304,14 @@ class ModelFile(KnownClasses):
         """Counts rows in addition."""
         plan = self._plan(rows, bar, "counting", self._target(target), learning=True)
         with rows.reading(plan):
-            self.model.partial_fit(rows, plan.target)
+            self.model.partial_fit(rows, plan.target, sample_weight=plan.weight)
         self._take_kinds(rows, plan)
 
     def forget(self, rows: Rows, bar: Bar, target: str | None) -> None:
         """Takes rows away that were counted."""
         plan = self._plan(rows, bar, "forgetting", self._target(target), learning=True)
         with rows.reading(plan):
-            self.model.forget(rows, plan.target)
+            self.model.forget(rows, plan.target, plan.weight)
 
     def _target(self, target: str | None) -> str:
         """The column of labels."""
@@ -365,7 +374,17 @@ class ModelFile(KnownClasses):
             )
         kinds = {name: self._kind_asked(name, learning) for name in read}
         labels = self.own_labels if learning else None
-        return Plan(bar, doing, target, self.names, keep, kinds, left_out, labels=labels)
+        weight = rows.weight if target is not None else None
+        if weight is not None:
+            need_weight(rows, weight)
+            if weight in self.names or weight == target:
+                raise Failure(
+                    f"--weight {weight!r} is a column that the model predicts from, or the label",
+                    USAGE,
+                )
+        return Plan(
+            bar, doing, target, self.names, keep, kinds, left_out, labels=labels, weight=weight
+        )
 
     def _kind_asked(self, name: str, learning: bool) -> Kind | None:
         """The kind that rows are read as: only learning may bring the first text of a column."""
@@ -394,3 +413,12 @@ def _labels(table: Table, plan: Plan) -> NDArray[Any]:
     """The labels as strings."""
     assert plan.target is not None
     return np.array(values_of(table.columns[plan.target]), dtype=np.str_)
+
+
+def _weights(table: Table, plan: Plan) -> Array | None:
+    """The weights of rows; None where each weighs 1."""
+    if plan.weight is None:
+        return None
+    column = table.columns[plan.weight]
+    assert isinstance(column, Numbers)
+    return column.values.astype(np.float64)

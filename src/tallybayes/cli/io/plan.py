@@ -41,6 +41,8 @@ class Plan:
         Whether a model is made: kinds that are given are then declared.
     labels : callable, optional
         Makes labels those of a model; by default they are strings.
+    weight : str, optional
+        The column of weights.
     then : str
         What follows the last row, for the progress bar.
     """
@@ -54,4 +56,5 @@ class Plan:
     left_out: Collection[str] = ()
     fitting: bool = False
     labels: Labels | None = None
+    weight: str | None = None
     then: str = ""

@@ -69,6 +69,8 @@ class Rows:
         Of missing values and decimal signs.
     skip_unlabelled : bool
         Whether rows without a label are left out; by default they are an error.
+    weight : str, optional
+        The column of weights, where labels are read.
     """
 
     has_names = False  # rows have numbers
@@ -88,10 +90,11 @@ class Rows:
         spelling: Spelling,
         *,
         skip_unlabelled: bool = False,
+        weight: str | None = None,
     ) -> None:
         self.source, self.spelling = source, spelling
         self.name, self.once = source.name, source.once
-        self.skip_unlabelled = skip_unlabelled
+        self.skip_unlabelled, self.weight = skip_unlabelled, weight
         files = source.sources if isinstance(source, Several) else [source]
         self._of_text = of_text = [file for file in files if isinstance(file, TextFile)]
         self.keyed = any(file.keyed for file in of_text)
@@ -127,7 +130,8 @@ class Rows:
         plan = self.plan
         if plan.names is None:
             return None
-        return list(dict.fromkeys([*plan.names, *plan.keep, *_given(plan.target)]))
+        beside = [*plan.keep, *_given(plan.target), *_given(plan.weight)]
+        return list(dict.fromkeys([*plan.names, *beside]))
 
     def parts(
         self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
@@ -229,9 +233,17 @@ class Rows:
             # what is kept is as written: the model's kind of it is made of the strings
             n: self._column(c, n, i, part.typed or n in kept)
             for n, c in columns.items()
+            if n != plan.weight
         }
+        if plan.weight is not None:
+            columns[plan.weight] = table.columns.get(plan.weight, Empty(table.n_rows))
         table = RowsRead(columns, table.n_rows, True, kept)
-        return table if labels is None else self._labelled(table, labels, i)
+        if labels is None:
+            return table
+        labelled = self._labelled(table, labels, i)
+        if plan.weight is not None:
+            self._need_weights(labelled.columns[plan.weight], plan.weight, i)
+        return labelled
 
     def _column(self, column: Column, name: str, i: int, as_kinds: bool) -> Column:
         """A column as its kind, looked over for strings among numbers."""
@@ -305,6 +317,19 @@ class Rows:
             need_few(labels, plan.target)
         own = labels if plan.labels is None else as_own(labels, plan.labels)
         return Table(table.columns | {plan.target: own}, table.n_rows, True)
+
+    def _need_weights(self, column: Column, name: str, i: int) -> None:
+        """Raises where a row has no weight, or none that a row can have."""
+        numbers = column.numbers if isinstance(column, Mixed) else column
+        wrong = np.ones(column.n_rows, dtype=bool)
+        if isinstance(numbers, Numbers) and numbers.what != "date":
+            wrong = ~(np.isfinite(numbers.values) & (numbers.values >= 0.0))
+        if wrong.any():
+            row = self._read_so_far.parts[i].row_of(int(np.argmax(wrong)))
+            raise _Fault(i, row, lambda where: self._no_weight(where, name))
+
+    def _no_weight(self, where: str, name: str) -> Failure:
+        return Failure(f"{where} has no weight in {name!r} (--weight): it is a number from 0 on")
 
     def _no_label(self, where: str, part: int, row: int) -> Failure:
         written = self._label_as_written(part, row)

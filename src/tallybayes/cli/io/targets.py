@@ -8,7 +8,7 @@ from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion
 from tallybayes.errors import listed
 from tallybayes.sources.opening.foreign import header_hint
 
-__all__ = ["Header", "Named", "missing_target", "need_columns", "need_target"]
+__all__ = ["Header", "Named", "missing_target", "need_columns", "need_target", "need_weight"]
 
 
 class Header(NamedTuple):
@@ -48,7 +48,18 @@ def need_target(source: Named, target: str, columns: list[str]) -> None:
         )
 
 
-def need_columns(source: Named, target: str, families: dict[str, Any]) -> None:
+def need_weight(source: Named, weight: str) -> None:
+    """Raises where the data has no such column of weights."""
+    if weight not in source.header:
+        raise Failure(
+            f"{source.name} has no column {weight!r} of weights (--weight); its columns are "
+            f"{listed(source.header)}.{suggestion(weight, source.header)}"
+        )
+
+
+def need_columns(
+    source: Named, target: str, families: dict[str, Any], weight: str | None = None
+) -> None:
     """Raises where the columns of the training rows are not those that the options name.
 
     Parameters
@@ -57,6 +68,8 @@ def need_columns(source: Named, target: str, families: dict[str, Any]) -> None:
     target : str
     families : dict
         By the column's name, as --column gives them.
+    weight : str, optional
+        The column of weights.
     """
     columns = source.header
     need_target(source, target, columns)
@@ -71,7 +84,10 @@ def need_columns(source: Named, target: str, families: dict[str, Any]) -> None:
             )
     if target in families:
         raise Failure(f"--column {target} is the target, which has no family: leave it out")
-    if len(columns) < 2:
+    if weight is not None and (weight == target or weight in families):
+        what = "the target" if weight == target else "given a family by --column"
+        raise Failure(f"--weight {weight} is {what}: weights are a column of their own", USAGE)
+    if len(columns) < 2 + (weight is not None):
         raise Failure(
             f"{source.name} has no column beside {target!r} to learn from (is the "
             "--delimiter another?)"

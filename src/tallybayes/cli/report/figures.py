@@ -33,50 +33,69 @@ class Figures:
         self.classes, self.unit = classes, unit
         self.measured_on = measured_on
         self.rows = 0
-        self.confusion = np.zeros((len(classes) + 1, len(classes)), dtype=np.int64)
-        self._loss = self._squares = 0.0
+        self.confusion = np.zeros((len(classes) + 1, len(classes)))
+        self.has_weights = False
+        self._loss = self._squares = self._squared_weights = 0.0
 
-    def add(self, actual: NDArray[np.intp], proba: NDArray[np.float64]) -> None:
+    def add(
+        self,
+        actual: NDArray[np.intp],
+        proba: NDArray[np.float64],
+        weights: NDArray[np.float64] | None = None,
+    ) -> None:
         """Counts rows: the index of each one's class, −1 for a class unknown to the model."""
+        self.has_weights |= weights is not None
+        weights = np.ones(len(actual)) if weights is None else weights
         with np.errstate(divide="ignore"):
             loss = -np.log(proba[np.arange(len(actual)), actual])
         loss[actual < 0] = np.inf
         self.rows += len(actual)
-        self._loss += float(loss.sum())
-        self._squares += float((loss * loss).sum())
-        np.add.at(self.confusion, (actual, proba.argmax(axis=1)), 1)
+        loss[weights == 0.0] = 0.0
+        self._loss += float((weights * loss).sum())
+        self._squares += float((weights * loss * loss).sum())
+        self._squared_weights += float((weights * weights).sum())
+        np.add.at(self.confusion, (actual, proba.argmax(axis=1)), weights)
 
     @property
-    def unknown(self) -> int:
+    def weight(self) -> float:
+        """How much the rows weigh: their number, where each weighs 1."""
+        return float(self.confusion.sum())
+
+    @property
+    def unknown(self) -> float:
         """Rows of classes that the model does not know."""
-        return int(self.confusion[-1].sum())
+        return self._number(self.confusion[-1].sum())
 
     @property
     def accuracy(self) -> float:
-        return float(np.trace(self.confusion[:-1])) / self.rows
+        return float(np.trace(self.confusion[:-1])) / self.weight
 
     @property
     def log_loss(self) -> float:
         """Mean −log p(actual class), in nats."""
-        return self._loss / self.rows
+        return self._loss / self.weight
 
     def _errors(self) -> tuple[float, float]:
         """Standard errors of accuracy and log-loss."""
-        p, mean = self.accuracy, self.log_loss
-        spread = self._squares / self.rows - mean * mean if math.isfinite(mean) else math.inf
-        return math.sqrt(p * (1 - p) / self.rows), math.sqrt(max(spread, 0.0) / self.rows)
+        p, mean, rows = self.accuracy, self.log_loss, self.weight**2 / self._squared_weights
+        spread = self._squares / self.weight - mean * mean if math.isfinite(mean) else math.inf
+        return math.sqrt(p * (1 - p) / rows), math.sqrt(max(spread, 0.0) / rows)
 
     def _guess(self) -> tuple[str, float, float]:
         """The most frequent class, its share, and the log-loss of the classes' shares."""
-        share = self.confusion.sum(axis=1) / self.rows
+        share = self.confusion.sum(axis=1) / self.weight
         top = int(share[:-1].argmax())  # of those that can be guessed
         some = share[share > 0.0]
         return self.classes[top], float(share[top]), float((some * -np.log(some)).sum())
 
-    def _confusions(self) -> list[tuple[str, str, int]]:
+    def _number(self, weight: float) -> float:
+        """A number of rows, or their weight."""
+        return float(weight) if self.has_weights else int(weight)
+
+    def _confusions(self) -> list[tuple[str, str, float]]:
         names = [*self.classes, UNKNOWN]
         found = np.argwhere(self.confusion).tolist()
-        return [(names[i], self.classes[j], int(self.confusion[i, j])) for i, j in found]
+        return [(names[i], self.classes[j], self._number(self.confusion[i, j])) for i, j in found]
 
     def document(self) -> dict[str, Any]:
         """Everything, for machines; log-loss is null where it is infinite."""
@@ -130,20 +149,21 @@ class Figures:
         if len(self.classes) > MAX_TABLE_CLASSES:
             wrong = [c for c in self._confusions() if c[0] != c[1]]
             wrong.sort(key=lambda c: -c[2])
-            found = [(a, p, f"{n:,}") for a, p, n in wrong[:10]]
+            found = [(a, p, f"{n:,.10g}") for a, p, n in wrong[:10]]
             return table("Most frequent errors", ["true", "predicted", f">{self.unit}s"], found)
         names = [*self.classes, UNKNOWN][: len(self.classes) + bool(self.unknown)]
         rows = []
         for i, name in enumerate(names):
             cells = [
-                line(f"{n:,}", "bold" if i == j else "")
+                line(f"{n:,.10g}", "bold" if i == j else "")
                 for j, n in enumerate(self.confusion[i].tolist())
             ]
-            total = int(self.confusion[i].sum())
+            total = float(self.confusion[i].sum())
             right = f"{self.confusion[i, i] / total:.1%}" if i < len(self.classes) and total else ""
             rows.append([name, *cells, right])
         heads = ["true \\ predicted", *(f">{c}" for c in self.classes), ">correct"]
-        return table(f"Confusion matrix ({self.unit}s)", heads, rows)
+        what = f"{self.unit}s, by weight" if self.has_weights else f"{self.unit}s"
+        return table(f"Confusion matrix ({what})", heads, rows)
 
 
 class FiguresOfFit(Figures):
@@ -158,6 +178,8 @@ class FiguresOfFit(Figures):
         The weight of the rows of each class that are taken for each.
     class_weight : float64 array (n_classes,)
         The weight of a row of each class.
+    has_weights : bool
+        Whether rows have weights besides.
     """
 
     def __init__(
@@ -167,12 +189,15 @@ class FiguresOfFit(Figures):
         measured: Measured,
         confused: NDArray[np.float64],
         class_weight: NDArray[np.float64],
+        *,
+        has_weights: bool,
     ) -> None:
         super().__init__(classes, measured_on)
         self._measured, self._weight = measured, confused.sum(axis=1)
         rows = confused / np.where(class_weight > 0.0, class_weight, 1.0)[:, None]
-        self.confusion[:-1] = np.round(rows).astype(np.int64)
-        self.rows = int(self.confusion.sum())
+        self.has_weights = has_weights
+        self.confusion[:-1] = rows if has_weights else np.round(rows)
+        self.rows = round(float(self.confusion.sum()))
 
     @property
     def accuracy(self) -> float:

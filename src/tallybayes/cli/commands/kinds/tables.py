@@ -48,12 +48,12 @@ class TableModels(Kind):
     ) -> int:
         if parts is not None:
             file.model.set_params(parts=parts)
-        table, labels = file.sampled(source, bar, target, file.model.sample_size)
+        table, labels, weights = file.sampled(source, bar, target, file.model.sample_size)
         with bar.during("learning weights"):
             if isinstance(file.model, WeightedNaiveBayes):
-                file.model.reweight(table, labels)
+                file.model.reweight(table, labels, weights)
             elif isinstance(file.model, Calibrated):
-                file.model.recalibrate(table, labels)
+                file.model.recalibrate(table, labels, weights)
         return len(labels)
 
     def take_in(self, whole: ModelFile, first: str, part: ModelFile, path: str) -> None:

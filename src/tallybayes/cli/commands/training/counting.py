@@ -56,7 +56,8 @@ class Counting:
         Where a later row shows that a column of dates holds something else, the source is counted
         from scratch; what is read once cannot be, and that is an error.
         """
-        need_columns(self.rows, self.target, self.families)
+        weight = self.rows.weight
+        need_columns(self.rows, self.target, self.families, weight)
         make = NaiveBayes if self.plain else WeightedNaiveBayes
         columns: Any = dict(self.families) or "auto"
         model = make(columns, class_weight=self.class_weight, **self.options)
@@ -67,11 +68,12 @@ class Counting:
             kinds=self._declared_kinds(),
             left_out=[name for name, family in self.families.items() if family is None],
             fitting=True,
+            weight=weight,
             then="" if self.plain else "learning weights",
         )
         with self.rows.reading(plan):
             self._counted = model._fit_source(
-                self.rows, self.target, None, at_least=MAX_SAMPLE_ROWS
+                self.rows, self.target, weight, at_least=MAX_SAMPLE_ROWS
             )
         if self.class_weight is not None:  # later rows have the weights that these have
             model.set_params(class_weight=dict(model.class_weight_))
@@ -97,6 +99,7 @@ class Counting:
     def model_file(self, model: TableClassifier) -> ModelFile:
         """The model with what its file holds besides."""
         file = ModelFile(model, self.target, {}, self.rows.spelling)
+        file.weight_column = self.rows.weight
         declared = self._declared_kinds()
         for name in file.names:
             file.kinds[name] = declared.get(name)

@@ -33,18 +33,20 @@ def held_out_figures(file: ModelFile, counting: Counting, bar: Bar) -> Figures:
     sample = counting.sample
     chosen = sampled_rows(len(sample.labels), MAX_SAMPLE_ROWS)
     table, labels = sample.x.take(chosen), sample.labels[chosen]
+    weights = None if sample.weights is None else sample.weights[chosen]
     fold, how = _folds(labels)
     if not counting.whole or len(chosen) < len(sample.labels):
         how += f", a sample of {len(labels):,} rows"
     figures = Figures(file.classes, how)
     n_folds = int(fold.max()) + 1
-    parts = held_out_predictions(file.model, table, labels, fold)
+    parts = held_out_predictions(file.model, table, labels, fold, weights)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TallyWarning)  # the model itself has warned
         for i in range(n_folds):
             with bar.during(f"measuring, part {i + 1} of {n_folds}"):
                 rows, log_proba = next(parts)
-            figures.add(file.codes(labels[rows]), np.exp(log_proba))
+            some = None if weights is None else weights[rows]
+            figures.add(file.codes(labels[rows]), np.exp(log_proba), some)
     return figures
 
 

@@ -37,17 +37,17 @@ class Page(NamedTuple):
 def made_page(file: Any, source: Any, target: str | None, lang: Any = "en") -> Page:
     """The page of a model, judged on a fair sample of the rows."""
     with progress() as bar:
-        rows, labels = _sampled(file, source, bar, target)
+        rows, labels, weights = _sampled(file, source, bar, target)
         with bar.during("making the report"):
             try:
-                report = file.model.report(rows, labels, lang=lang)
+                report = file.model.report(rows, labels, sample_weight=weights, lang=lang)
             except ImportError as error:
                 raise Failure(str(error)) from error
     return Page(report, len(labels), file.unit)
 
 
-def _sampled(file: Any, source: Any, bar: Bar, target: str | None) -> tuple[Any, Any]:
-    """A fair sample of rows or documents, and their labels as the model has them."""
+def _sampled(file: Any, source: Any, bar: Bar, target: str | None) -> tuple[Any, Any, Any]:
+    """A fair sample of rows or documents, their labels as the model has them, and weights."""
     if file.unit == "document":
         import numpy as np
 
@@ -57,10 +57,10 @@ def _sampled(file: Any, source: Any, bar: Bar, target: str | None) -> tuple[Any,
         for batch in file.labelled(source, bar, "reading", target):
             documents.add(batch)
         labels = np.array(documents.labels, dtype=np.str_)
-        return documents.strings, file.own_labels(labels)
+        return documents.strings, file.own_labels(labels), None
     from tallybayes.cli.commands.training.counting import MAX_SAMPLE_ROWS
 
-    sampled: tuple[Any, Any] = file.sampled(source, bar, target, MAX_SAMPLE_ROWS)
+    sampled: tuple[Any, Any, Any] = file.sampled(source, bar, target, MAX_SAMPLE_ROWS)
     return sampled
 
 

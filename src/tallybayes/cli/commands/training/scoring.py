@@ -21,8 +21,8 @@ def figures_of(
 ) -> Figures:
     """The figures of a model on labelled rows or documents."""
     figures = Figures(file.classes, measured_on, file.unit)
-    for codes, proba in file.measured(source, bar, target):
-        figures.add(codes, proba)
+    for codes, proba, weights in file.measured(source, bar, target):
+        figures.add(codes, proba, weights)
     return figures
 
 
@@ -42,4 +42,13 @@ def figures_of_fit(file: ModelFile, counting: Counting) -> FiguresOfFit | None:
     confused = np.zeros((len(file.classes), len(file.classes)))
     actual, predicted = place[weighting.confused[:, :2].astype(np.intp)].T
     confused[actual, predicted] = weighting.confused[:, 2]
-    return FiguresOfFit(file.classes, how, weighting.figures, confused, class_weight)
+    if counting.rows.weight is not None:
+        how += f", weighted by {counting.rows.weight}"
+    return FiguresOfFit(
+        file.classes,
+        how,
+        weighting.figures,
+        confused,
+        class_weight,
+        has_weights=counting.rows.weight is not None,
+    )
