@@ -56,3 +56,41 @@ def test_a_kept_column_has_no_name_that_predictions_have(run, rows):
         assert f"--keep {name}" in line
         assert "rename" in line
     assert "b,y" in run("predict", "none.tally", "again.csv", "--keep", "p(y)").out
+
+
+@pytest.mark.parametrize("data", ["texts.csv", "texts.jsonl", "texts.parquet"])
+def test_keys_stand_beside_predictions_of_texts(run, tmp_path, data):
+    texts = [f"{['good nice day', 'bad awful mess'][i % 2]} {'abc'[i % 3]}" for i in range(60)]
+    found = [
+        {"id": f"{i:03}", "text": text, "t": "yn"[i % 2], "n": i if i % 5 else None}
+        for i, text in enumerate(texts)
+    ]
+    table = pa.Table.from_pylist(found)
+    pq.write_table(table, "texts.parquet")
+    with open("texts.jsonl", "w") as file:
+        file.writelines(json.dumps(row) + "\n" for row in found)
+    cells = [",".join("" if v is None else str(v) for v in row.values()) for row in found]
+    (tmp_path / "texts.csv").write_text("\n".join(["id,text,t,n", *cells]) + "\n")
+    none = [word for name in ("id", "n") for word in ("--column", f"{name}=none")]
+    fit = ("fit", "texts.csv", "-t", "t", "--column", "text=text", *none, "--no-ridge")
+    run(*fit, "-o", "text.tally")
+    alone = run("predict", "text.tally", data).out.splitlines()[1:]
+    keep = ["--keep", "id", "--keep", "n", "--keep", "t"]
+    head, *lines = run("predict", "text.tally", data, *keep).out.splitlines()
+    assert head == "id,n,t,prediction"
+    expected = [
+        f"{row['id']},{'' if row['n'] is None else row['n']},{row['t']},{label}"
+        for row, label in zip(found, alone, strict=True)
+    ]
+    assert lines == expected
+    assert "Did you mean 'id'?" in run("predict", "text.tally", data, "--keep", "ids", code=1).line
+
+
+def test_documents_that_are_files_have_names(run, tmp_path):
+    for label, text in (("good", "a fine day"), ("bad", "an awful evening")):
+        (tmp_path / "mail" / label).mkdir(parents=True)
+        for i in range(6):
+            (tmp_path / "mail" / label / f"{i}.txt").write_text(f"{text} number {i}")
+    run("fit", "mail", "-o", "m.tally", "--no-ridge")
+    line = run("predict", "m.tally", "mail", "--keep", "id", code=2).line
+    assert "--keep is for rows" in line

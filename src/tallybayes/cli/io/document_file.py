@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from tallybayes.cli.io.documents.source import DocumentBatch, DocumentSource
 from tallybayes.cli.io.known_classes import KnownClasses, digest_of
 from tallybayes.cli.terminal.console import Bar
-from tallybayes.cli.terminal.failures import USAGE, Failure
 from tallybayes.cli.terminal.interrupts import need_none, replacement_of
 from tallybayes.errors import ModelFileError
 from tallybayes.estimators.persistence.model_files import save
@@ -113,16 +112,17 @@ class DocumentFile(KnownClasses):
     def predicted(
         self, source: DocumentSource, bar: Bar, keep: Sequence[str] = ()
     ) -> Iterator[tuple[dict[str, Column], Array]]:
-        """The names of documents, where they have names, and the probability of each class, batch
-        by batch."""
-        if keep:
-            raise Failure("--keep is for models of tables: documents have their names", USAGE)
+        """The names of documents, where they have names, or the columns that are kept beside them,
+        and the probability of each class, batch by batch."""
+        source.keep_columns(keep)
         for batch in self.batches(source, bar, "predicting"):
-            names = batch.names if source.has_names else []
-            column = Strings(np.arange(len(names), dtype=np.int32), names, "text")
+            beside = {name: batch.kept(j) for j, name in enumerate(keep)}
+            if source.has_names:
+                beside["document"] = batch.names
             with source.locating(batch):
                 proba = self.model.predict_proba(batch.strings)
-            yield {"document": column} if names else {}, proba
+            place = np.arange(batch.n_rows, dtype=np.int32)
+            yield {name: Strings(place, text, "text") for name, text in beside.items()}, proba
 
     def measured(
         self, source: DocumentSource, bar: Bar, target: str | None

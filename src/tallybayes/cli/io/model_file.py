@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tallybayes.cli.io.known_classes import KnownClasses, digest_of
 from tallybayes.cli.io.plan import Plan
 from tallybayes.cli.io.rows import Rows, RowsRead
-from tallybayes.cli.io.targets import need_target, need_weight
+from tallybayes.cli.io.targets import need_kept, need_target, need_weight
 from tallybayes.cli.terminal.console import Bar
 from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion
 from tallybayes.cli.terminal.interrupts import need_none, replacement_of
@@ -358,12 +358,7 @@ class ModelFile(KnownClasses):
         lacking = [n for n in read if n not in idle and n not in have]
         if target is not None and target not in have and not rows.keyed:
             need_target(rows, target, have)
-        for name in keep:
-            if name not in have:
-                raise Failure(
-                    f"--keep names {name!r}, which {rows.name} does not have; its columns are "
-                    f"{listed(have)}.{suggestion(name, have)}"
-                )
+        need_kept(rows, keep)
         if lacking and rows.keyed:
             self._need_no_other_spelling(rows, lacking)
         elif lacking:

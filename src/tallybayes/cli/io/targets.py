@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Never, Protocol
 
 from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion
 from tallybayes.errors import listed
 from tallybayes.sources.opening.foreign import header_hint
 
-__all__ = ["Header", "Named", "missing_target", "need_columns", "need_target", "need_weight"]
+__all__ = [
+    "Header",
+    "Named",
+    "missing_target",
+    "need_columns",
+    "need_kept",
+    "need_target",
+    "need_weight",
+]
 
 
 class Header(NamedTuple):
@@ -46,6 +55,16 @@ def need_target(source: Named, target: str, columns: list[str]) -> None:
         raise Failure(
             f"{source.name} has no column {target!r}; its columns are {listed(columns)}.{hint}"
         )
+
+
+def need_kept(source: Named, names: Sequence[str]) -> None:
+    """Raises where the data has not the columns that --keep names."""
+    for name in names:
+        if name not in source.header:
+            raise Failure(
+                f"--keep names {name!r}, which {source.name} does not have; its columns are "
+                f"{listed(source.header)}.{suggestion(name, source.header)}"
+            )
 
 
 def need_weight(source: Named, weight: str) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import repeat
 from typing import Any
 
 from tallybayes.cli.io.as_text import as_written
 from tallybayes.cli.io.documents.source import Document, DocumentSource
 from tallybayes.cli.io.parts_read import PartsRead
-from tallybayes.cli.io.targets import need_target
+from tallybayes.cli.io.targets import need_kept, need_target
 from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion
 from tallybayes.errors import listed
 from tallybayes.sources.contract import Source
@@ -61,6 +62,10 @@ class DocumentRows(DocumentSource):
         """The names of all columns."""
         return header_of(self._source)
 
+    def keep_columns(self, names: Sequence[str]) -> None:
+        need_kept(self, names)
+        self.keep = names
+
     def read(self, labelled: bool, target: str | None) -> Iterator[Document]:
         target = target or self._target
         if labelled and target is None:
@@ -73,7 +78,8 @@ class DocumentRows(DocumentSource):
         label_column = target if labelled else None
         if label_column is not None and label_column not in names and not keyed:
             need_target(self, label_column, names)
-        read = [column, *([] if label_column is None else [label_column])]
+        read = [column, *([] if label_column is None else [label_column]), *self.keep]
+        read = list(dict.fromkeys(read))
         self._read_so_far = PartsRead(self.name)
         first = 0
         for part in self._source.parts(read, read):
@@ -86,8 +92,10 @@ class DocumentRows(DocumentSource):
                 if label_column is None
                 else _strings(table, label_column, spelling)
             )
-            for i, (text, label) in enumerate(zip(strings, labels, strict=True)):
-                yield Document(text or "", label, "", first + i, part.done)
+            kept = [_strings(table, name, None) for name in self.keep]
+            beside = zip(*kept, strict=True) if kept else repeat(())
+            for i, (text, label, row) in enumerate(zip(strings, labels, beside, strict=False)):
+                yield Document(text or "", label, "", first + i, part.done, row)
             first += table.n_rows
 
     def _column_of(self, names: list[str], target: str | None) -> str:

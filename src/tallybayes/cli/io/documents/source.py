@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tallybayes.cli.terminal.failures import Failure
+from tallybayes.cli.terminal.failures import USAGE, Failure
 from tallybayes.errors import NegativeTally
 
 __all__ = ["Document", "DocumentBatch", "DocumentSource"]
@@ -29,6 +29,8 @@ class Document(NamedTuple):
         In its source, from 0.
     done : float, optional
         The share of the bytes of the source that has been read so far, where that is known.
+    kept : tuple of (str or None)
+        The values of the columns that are kept beside it.
     """
 
     text: str
@@ -36,6 +38,7 @@ class Document(NamedTuple):
     name: str
     number: int
     done: float | None = None
+    kept: tuple[str | None, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +75,10 @@ class DocumentBatch:
         """Their names."""
         return [_printable(document.name) for document in self.documents]
 
+    def kept(self, j: int) -> list[str]:
+        """The values of a column that is kept; empty where one is missing."""
+        return [document.kept[j] or "" for document in self.documents]
+
     @property
     def labels(self) -> list[str]:
         """Their labels, where these were requested."""
@@ -105,9 +112,25 @@ class DocumentSource(ABC):
     has_names = True
     """Whether documents have names beside their numbers."""
 
+    keep: Sequence[str] = ()
+    """The columns of rows that are kept beside the documents."""
+
     def __init__(self, name: str, label: str | None, skip_unlabelled: bool) -> None:
         self.name, self.label, self.skip_unlabelled = name, label, skip_unlabelled
         self.unlabelled = 0
+
+    def keep_columns(self, names: Sequence[str]) -> None:
+        """Keeps columns of rows beside the documents.
+
+        Raises
+        ------
+        Failure
+            For documents that are no rows, and columns that are not there.
+        """
+        if names:
+            raise Failure(
+                f"--keep is for rows, and the documents of {self.name} have names instead", USAGE
+            )
 
     @abstractmethod
     def read(self, labelled: bool, target: str | None) -> Iterator[Document]:
