@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
 import sys
 import warnings
@@ -22,6 +24,7 @@ from tallybayes.cli.commands.reweight import run as reweight
 from tallybayes.cli.commands.show import run as show
 from tallybayes.cli.commands.sql import run as sql
 from tallybayes.cli.commands.update import forget, update
+from tallybayes.cli.examples import EXAMPLES
 from tallybayes.cli.terminal import failures
 from tallybayes.cli.terminal.failures import OUTPUT, naming_output
 from tallybayes.cli.terminal.help import PlainCommand, PlainGroup
@@ -123,6 +126,31 @@ def _main(
     pass
 
 
+def _quietable(run: Callable[..., None]) -> Callable[..., None]:
+    """A command with the option -q."""
+    signature = inspect.signature(run, eval_str=True)
+    option = typer.Option("--quiet", "-q", metavar="", help="Print errors and results only.")
+    more = inspect.Parameter(
+        "quiet", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, option]
+    )
+
+    @functools.wraps(run)
+    def command(quiet: bool, **given: Any) -> None:
+        from tallybayes.cli.terminal.console import set_quiet
+
+        set_quiet(quiet)
+        try:
+            run(**given)
+        finally:
+            set_quiet(False)
+
+    parameters = [*signature.parameters.values(), more]
+    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
+    command.__dict__["__signature__"] = inspect.Signature(parameters)
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
+    return command
+
+
 COMMANDS: dict[str, Callable[..., None]] = {
     "doctor": doctor,
     "fit": fit,
@@ -139,4 +167,4 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "report": report,
 }
 for name, command in COMMANDS.items():
-    app.command(name, cls=PlainCommand)(command)
+    app.command(name, cls=PlainCommand, epilog=EXAMPLES[name])(_quietable(command))

@@ -103,12 +103,17 @@ def test_every_command_is_in_the_help(run):
         assert option in run("update", "--help").out
 
 
-def test_bash_completes_commands_and_options(process):
+def test_bash_completes_commands_options_and_columns(process, tmp_path):
     def completed(words, at):
         asked = {"_TALLYBAYES_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": at}
         return process(**asked).out.split()
 
     assert completed("tallybayes f", "1") == ["fit", "forget"]
     assert completed("tallybayes fit --deli", "2") == ["--delimiter"]
+    (tmp_path / "t.csv").write_text("age,area,job,y\n1,2,c,p\n")
+    assert completed("tallybayes fit t.csv --target a", "4") == ["age", "area"]
+    assert completed("tallybayes fit t.csv -t y --column j", "6") == ["job="]
+    assert "job=none" in completed("tallybayes fit t.csv -t y --column job=", "6")
+    assert completed("tallybayes fit none.csv --target a", "4") == []
     for shell in ("bash", "zsh", "fish"):  # whichever runs the tests
         assert f"complete_{shell}" in process("--show-completion", shell).out

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from tallybayes.cli.arguments.completion import columns_of
 from tallybayes.cli.terminal.failures import USAGE, Failure
 
 __all__ = [
@@ -68,6 +69,7 @@ Target = Annotated[
         "--target",
         "-t",
         metavar="COL",
+        autocompletion=columns_of,
         help="The label's column, or header of mail, if its name differs from that in the model.",
     ),
 ]

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from tallybayes.cli.arguments.completion import columns_of
+
 __all__ = [
     "Block",
     "Dates",
@@ -139,6 +141,7 @@ Weight = Annotated[
     typer.Option(
         "--weight",
         metavar="COL",
+        autocompletion=columns_of,
         rich_help_panel=PANEL,
         help="A column with the weight of each row, such as the counts of a contingency table; "
         "by default that of the model, else each row weighs 1.",

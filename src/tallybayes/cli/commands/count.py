@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from tallybayes.cli.arguments import options
+from tallybayes.cli.arguments.completion import column_families_of, columns_of
 from tallybayes.cli.arguments.reading import Reading, reads_training
 from tallybayes.cli.terminal.quick_imports import import_estimators
 
@@ -20,7 +21,14 @@ def run(
     ],
     reading: Reading,
     target: Annotated[
-        str, typer.Option("--target", "-t", metavar="COL", help="The label's column.")
+        str,
+        typer.Option(
+            "--target",
+            "-t",
+            metavar="COL",
+            autocompletion=columns_of,
+            help="The label's column.",
+        ),
     ],
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="MODEL", help="The file of the counts.")
@@ -29,6 +37,7 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="NAME=FAMILY",
+            autocompletion=column_families_of,
             help="How to model a column, as for fit --plain. May be repeated.",
         ),
     ] = None,

@@ -19,21 +19,34 @@ def run(
     data: options.Data,
     reading: Reading,
     row: Annotated[
-        int | None,
+        list[int] | None,
         typer.Option(
             min=0,
             metavar="N",
-            help="The number of the row or document, from 0; a single document needs none.",
+            help="The number of the row or document, from 0; a single document needs none. May be "
+            "repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    key: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COL=VALUE",
+            help="The rows that hold a value in a column, such as --key id=1007. May be repeated.",
+            show_default=False,
         ),
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Explain one row: what each column adds for and against its class.
+    """Explain rows: what each column adds for and against their class.
 
     Of text, one document: which of its words tell the class, marked in the text.
     """
     need_output()
+    from tallybayes.cli.io.chosen_rows import ChosenRows
+
+    chosen = ChosenRows.of(row or [], key or [])
     from tallybayes.cli.commands.kinds.files import kind_of, loaded
 
     file = loaded(model)
-    kind_of(file).explain(file, file.open(data, reading), row, json)
+    kind_of(file).explain(file, file.open(data, reading), chosen, json)

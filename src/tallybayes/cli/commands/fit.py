@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from tallybayes.cli.arguments import options
+from tallybayes.cli.arguments.completion import column_families_of, columns_of
 from tallybayes.cli.arguments.fit_options import FitOptions
 from tallybayes.cli.arguments.reading import Reading, reads_training
 
@@ -33,6 +34,7 @@ def run(
             "--target",
             "-t",
             metavar="COL",
+            autocompletion=columns_of,
             help="The label's column (required for rows), or its header in a mailbox.",
         ),
     ] = None,
@@ -49,6 +51,7 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="NAME=FAMILY",
+            autocompletion=column_families_of,
             help="How to model a column: categorical, none to leave it out, or text, the documents "
             "of a model of text. With --plain also "
             "other families, such as gaussian or negative-binomial, with parameters as in "

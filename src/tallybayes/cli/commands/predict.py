@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from tallybayes.cli.arguments import options
+from tallybayes.cli.arguments.completion import columns_of
 from tallybayes.cli.arguments.reading import Reading, reads
 from tallybayes.cli.terminal.failures import USAGE, Failure
 from tallybayes.cli.terminal.streams import need_output
@@ -35,6 +36,7 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="COL",
+            autocompletion=columns_of,
             help="A column of DATA that stands beside the predictions, such as a key; may be "
             "repeated.",
             show_default=False,
@@ -45,7 +47,8 @@ def run(
         typer.Option(
             "--safe-csv",
             metavar="",
-            help="In CSV, put ' before strings that a spreadsheet would run as formulas.",
+            help="In CSV, put ' before cells that begin with = + - or @, which a spreadsheet would "
+            "run as formulas; numbers stay.",
         ),
     ] = False,
     force: options.Force = False,

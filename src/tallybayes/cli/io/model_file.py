@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.cli.io.chosen_rows import ChosenRows
 from tallybayes.cli.io.known_classes import KnownClasses, digest_of
 from tallybayes.cli.io.plan import Plan
 from tallybayes.cli.io.rows import Rows, RowsRead
@@ -290,15 +291,29 @@ class ModelFile(KnownClasses):
         labels = self.own_labels(_labels(table, plan))
         return _of_model(table, plan), labels, _weights(table, plan)
 
-    def row(self, rows: Rows, bar: Bar, number: int) -> Table | None:
-        """One row by its number, from 0; None where there are fewer."""
-        plan, seen = self._plan(rows, bar, "looking for the row"), 0
+    def chosen(self, rows: Rows, bar: Bar, chosen: ChosenRows) -> list[tuple[int, Table]]:
+        """Some rows, each with its number, in the order of the data."""
+        plan = self._plan(rows, bar, "looking for the row", keep=chosen.columns)
+        found: list[tuple[int, Table]] = []
+        keys: set[tuple[str, str]] = set()
+        seen, last = 0, chosen.last()
         with rows.reading(plan):
             for table in rows.over(lambda table: table):
-                if number < seen + table.n_rows:
-                    return _of_model(table, plan).take(np.array([number - seen]))
+                assert isinstance(table, RowsRead)
+                places = {n - seen for n in chosen.numbers if 0 <= n - seen < table.n_rows}
+                for column, value in chosen.keys:
+                    strings = map(str, values_of(table.kept[column]))
+                    those = {i for i, text in enumerate(strings) if text == value}
+                    keys |= {(column, value)} if those else set()
+                    places |= those
+                of_model = _of_model(table, plan)
+                found += [(seen + i, of_model.take(np.array([i]))) for i in sorted(places)]
                 seen += table.n_rows
-        return None
+                if last is not None and last < seen:
+                    break
+        if len(found) < len(chosen.numbers) or chosen.keys:
+            chosen.need_found(rows.name, seen, self.unit, keys)
+        return found
 
     def learn(self, rows: Rows, bar: Bar, target: str | None) -> None:
         """Counts rows in addition."""
@@ -365,7 +380,7 @@ class ModelFile(KnownClasses):
             raise Failure(
                 f"{rows.name} lacks the column(s) {listed(lacking)} that the model was "
                 f"trained with; it has {listed(have)}. Add them, empty "
-                f"where nothing is known.{header_hint(have)}"
+                f"where nothing is known.{self._renamed_hint(lacking, have)}{header_hint(have)}"
             )
         kinds = {name: self._kind_asked(name, learning) for name in read}
         labels = self.own_labels if learning else None
@@ -387,6 +402,14 @@ class ModelFile(KnownClasses):
         if not learning and kind == "number or text" and held is not None and not held.strings:
             return "number"
         return kind
+
+    def _renamed_hint(self, lacking: list[str], have: list[str]) -> str:
+        """What a column that data lacks may be called there."""
+        unknown = [name for name in have if name not in self.names and name != self.target]
+        for name in lacking:
+            if hint := suggestion(name, unknown):
+                return f"{hint} Rename it to {name!r}."
+        return ""
 
     def _need_no_other_spelling(self, rows: Rows, lacking: list[str]) -> None:
         """Raises where keys that rows lack stand there in another spelling."""

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from tallybayes.cli.io.chosen_rows import ChosenRows
 from tallybayes.cli.io.model_file import ModelFile
 from tallybayes.cli.io.rows import Rows
 from tallybayes.cli.report.text.explaining import say_terms, terms_as_json
-from tallybayes.cli.terminal.console import cut, document, line, number_of, progress, say, table
-from tallybayes.cli.terminal.failures import Failure
+from tallybayes.cli.terminal.console import cut, document, line, progress, say, table
 from tallybayes.tables import Table
 from tallybayes.tables.columns import values_of
 
@@ -20,16 +20,21 @@ MAX_COLUMNS = 25  # columns that are shown
 MAX_VALUE_CHARACTERS = 30  # characters of a value
 
 
-def explain(file: ModelFile, source: Rows, row: int, json: bool) -> None:
-    """Explains one row, to people or to machines."""
+def explain(file: ModelFile, source: Rows, rows: ChosenRows, json: bool) -> None:
+    """Explains rows, to people or to machines."""
     with progress() as bar:
-        alone = file.row(source, bar, row)
-    if alone is None:
-        seen = source.n_rows
-        raise Failure(
-            f"{source.name} has {number_of(seen, 'row')}, from 0 to {seen - 1:,}: there is no "
-            f"row {row}"
-        )
+        found = file.chosen(source, bar, rows)
+    explained = []
+    for i, (row, alone) in enumerate(found):
+        if i and not json:
+            say(line())
+        explained.append(_explained(file, source, row, alone, json))
+    if json:
+        document("explain", {"rows": explained} if rows.several else explained[0])
+
+
+def _explained(file: ModelFile, source: Rows, row: int, alone: Table, json: bool) -> dict[str, Any]:
+    """One row for machines; else it is printed."""
     explanation = file.model.explain(alone)
     proba = file.model.predict_proba(alone)[0]
     speaking = {" × ".join(p.columns): p.columns for p in file.pairs}
@@ -46,8 +51,7 @@ def explain(file: ModelFile, source: Rows, row: int, json: bool) -> None:
     documents = {n: explanation.document(n) for n in names if n in explanation.text_terms}
     if json:
         terms = {n: terms_as_json(found, file.classes) for n, found in documents.items()}
-        _document(file, row, names, values, explanation.base, shares, proba, sequence, terms)
-        return
+        return _content(file, row, names, values, explanation.base, shares, proba, sequence, terms)
     prior = float(explanation.base[best] - explanation.base[other])
     rows = [("(class prior)", "", prior)]
     rows += [(names[j], values[names[j]], float(apart[j])) for j in sequence]
@@ -58,6 +62,7 @@ def explain(file: ModelFile, source: Rows, row: int, json: bool) -> None:
             say(line(), line(f"Words of {name!r}", "bold"))
             say_terms(found, file.classes, order.tolist(), "(the rest)")
     say(line("+1 nat multiplies the odds of the two classes by 2.7.", "dim"))
+    return {}
 
 
 def _value(row: Table, columns: tuple[str, ...]) -> Any:
@@ -72,7 +77,7 @@ def _shown(value: Any) -> Any:
     return int(value) if whole else value
 
 
-def _document(
+def _content(
     file: ModelFile,
     row: int,
     names: list[str],
@@ -82,10 +87,11 @@ def _document(
     proba: Any,
     sequence: list[int],
     terms: dict[str, Any],
-) -> None:
+) -> dict[str, Any]:
+    """The explanation of a row, for machines."""
     classes = file.classes
     by_class = [dict(zip(classes, s, strict=True)) for s in shares.T.tolist()]
-    content = {
+    return {
         "row": row,
         "prediction": classes[int(proba.argmax())],
         "probability": dict(zip(classes, proba.tolist(), strict=True)),
@@ -101,7 +107,6 @@ def _document(
             for j in sequence
         ],
     }
-    document("explain", content)
 
 
 def _say(

@@ -115,6 +115,14 @@ class Figures:
             ],
         }
 
+    def in_short(self) -> str:
+        """The accuracy in a sentence."""
+        name, share, _ = self._guess()
+        return (
+            f"accuracy {self.accuracy:.2%} ± {self._errors()[0]:.2%} ({self.measured_on}); "
+            f"always {name!r}: {share:.2%}"
+        )
+
     def tables(self) -> list[Any]:
         """Everything, for people."""
         accuracy_error, loss_error = self._errors()

@@ -23,9 +23,9 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 from rich.table import Table
 from rich.text import Text as StyledText
 
-from tallybayes.cli.terminal.escapes import json_safe, visible
+from tallybayes.cli.terminal.escapes import in_ascii, json_safe, visible
 from tallybayes.cli.terminal.failures import naming_output
-from tallybayes.cli.terminal.messages import tell
+from tallybayes.cli.terminal.messages import is_unicode, tell
 
 __all__ = [
     "Bar",
@@ -38,6 +38,7 @@ __all__ = [
     "progress",
     "say",
     "say_as_is",
+    "set_quiet",
     "table",
 ]
 
@@ -46,9 +47,19 @@ MAX_CELL = 60  # characters of a name in a table
 MIN_WRAPPED = 12  # characters that a column of strings keeps before the table is set as a list
 
 
+_quiet = False
+
+
+def set_quiet(quiet: bool) -> None:
+    """Whether notes, tables and progress are left out: errors, data and JSON are printed."""
+    global _quiet
+    _quiet = quiet
+
+
 def note(message: str) -> None:
     """A message on standard error."""
-    tell(message)
+    if not _quiet:
+        tell(message)
 
 
 def number_of(amount: float, what: str) -> str:
@@ -58,16 +69,24 @@ def number_of(amount: float, what: str) -> str:
 
 def line(text: str = "", style: str = "") -> StyledText:
     """A line, or a cell of a table, in a style."""
-    return StyledText(visible(text), style=style)
+    return StyledText(_printable(text), style=style)
+
+
+def _printable(text: str) -> str:
+    """A string as standard output takes it."""
+    text = visible(text)
+    return text if is_unicode(sys.stdout) else in_ascii(text)
 
 
 def pieces(parts: Iterable[tuple[str, str]]) -> StyledText:
     """A line of several pieces, each a string and its style."""
-    return StyledText.assemble(*((visible(text), style) for text, style in parts))
+    return StyledText.assemble(*((_printable(text), style) for text, style in parts))
 
 
 def say(*items: Any) -> None:
     """Results for people on standard output."""
+    if _quiet:
+        return
     console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
     console.width = max(console.width, MIN_WIDTH)
     with naming_output():
@@ -93,11 +112,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
-
-
-def is_unicode(stream: Any) -> bool:
-    """Whether a stream takes any letter."""
-    return (getattr(stream, "encoding", None) or "").lower().replace("-", "") in ("utf8", "utf16")
 
 
 def document(command: str, content: dict[str, Any]) -> None:
@@ -159,7 +173,7 @@ class _Table:
             yield StyledText.assemble((row[0].plain or "–", row[0].style))
             for head, cell in zip(heads[1:], row[1:], strict=False):
                 if cell.plain:
-                    yield StyledText.assemble(f"  {visible(head).ljust(widest)}  ", cell)
+                    yield StyledText.assemble(f"  {_printable(head).ljust(widest)}  ", cell)
         yield line()
 
 
@@ -297,7 +311,7 @@ def progress(*, writes_output: bool = False) -> Iterator[Bar]:
         is a file: a terminal, or what reads a pipe, would print beside it.
     """
     console = Console(file=sys.stderr)
-    if not console.is_terminal or (writes_output and not _is_file(sys.stdout)):
+    if _quiet or not console.is_terminal or (writes_output and not _is_file(sys.stdout)):
         yield Bar(None)
         return
     columns = (

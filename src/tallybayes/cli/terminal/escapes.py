@@ -10,7 +10,22 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["formula_safe", "json_safe", "one_line", "visible"]
+__all__ = ["formula_safe", "in_ascii", "json_safe", "one_line", "visible"]
+
+WORDS = {
+    "…": "...",
+    "–": "-",
+    "−": "-",
+    "×": "x",
+    "±": "+/-",
+    "←": "<-",
+    "→": "->",
+    "│": "|",
+    "█": "#",
+    "ᵀ": "'",
+    "²": "^2",
+}
+"""The signs of messages and tables where a stream takes ASCII only."""
 
 # C0, DEL and C1 controls; soft hyphen, zero-width and bidirectional marks; line and paragraph
 # separators; byte-order mark, annotations, surrogates and tags. ZWJ and ZWNJ are letters' own.
@@ -42,6 +57,17 @@ def visible(text: str) -> str:
     'a\\x1b[31mb'
     """
     return HIDDEN.sub(_escaped, text)
+
+
+def in_ascii(text: str) -> str:
+    """A string in ASCII: signs as words or like signs, other characters as escapes.
+
+    >>> in_ascii("95 % ± 1 → 工")
+    '95 % +/- 1 -> \\u5de5'
+    """
+    for sign, word in WORDS.items():
+        text = text.replace(sign, word)
+    return text.encode("ascii", "backslashreplace").decode()
 
 
 def one_line(message: str) -> str:

@@ -51,8 +51,20 @@ def _page(command: Any, ctx: Any, commands: list[tuple[str, str]]) -> str:
     parts.append(_section("Arguments", arguments, width))
     parts += [_section(panel, options, width) for panel, options in panels.items()]
     if command.epilog:
-        parts.append(textwrap.fill(" ".join(command.epilog.split()), width))
+        parts.append(_epilog(command.epilog, width))
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _epilog(text: str, width: int) -> str:
+    """A paragraph; or a heading, and below it a line each."""
+    heading, *lines = text.splitlines()
+    below = [
+        textwrap.fill(
+            line, width, initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False
+        )
+        for line in lines
+    ]
+    return "\n".join([textwrap.fill(heading, width), *below])
 
 
 def _parameters(

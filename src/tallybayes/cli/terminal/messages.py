@@ -6,17 +6,25 @@ import contextlib
 import os
 import sys
 
-from tallybayes.cli.terminal.escapes import one_line
+from tallybayes.cli.terminal.escapes import in_ascii, one_line
 
-__all__ = ["tell"]
+__all__ = ["is_unicode", "tell"]
 
 MIN_WIDTH = 20  # characters that a line may have on any terminal
+
+
+def is_unicode(stream: object) -> bool:
+    """Whether a stream takes any letter."""
+    encoding = getattr(stream, "encoding", None) or ""
+    return encoding.lower().replace("-", "") in ("utf8", "utf16")
 
 
 def tell(message: str) -> None:
     """Prints a message on standard error, hidden characters as escapes: one line for programs, and
     on a terminal lines that end between words."""
     text = one_line(message)
+    if not is_unicode(sys.stderr):
+        text = in_ascii(text)
     if sys.stderr.isatty():
         import shutil
         import textwrap

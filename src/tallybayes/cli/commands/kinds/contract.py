@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+from tallybayes.cli.io.chosen_rows import ChosenRows
 from tallybayes.cli.terminal.console import Bar
 
 __all__ = ["Kind"]
@@ -18,8 +19,8 @@ class Kind(ABC):
     """The steps of commands for one kind of model. Files and sources are those of the kind."""
 
     @abstractmethod
-    def explain(self, file: Any, source: Any, row: int | None, json: bool) -> None:
-        """Explains a row or document, to people or to machines."""
+    def explain(self, file: Any, source: Any, rows: ChosenRows, json: bool) -> None:
+        """Explains rows or documents, to people or to machines."""
 
     @abstractmethod
     def show(self, file: Any, path: str, tables: bool, show_all: bool, json: bool) -> None:

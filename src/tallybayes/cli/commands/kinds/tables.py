@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tallybayes.cli.commands.kinds.contract import Kind
+from tallybayes.cli.io.chosen_rows import ChosenRows
 from tallybayes.cli.io.model_file import ModelFile
 from tallybayes.cli.io.rows import Rows
 from tallybayes.cli.io.strays import need_finite, note_strays, strings_beside_numbers
@@ -22,12 +23,14 @@ UNDECIDED_KINDS = {None, "number or date"}  # kinds of columns without a value s
 class TableModels(Kind):
     """Models of tables."""
 
-    def explain(self, file: ModelFile, source: Rows, row: int | None, json: bool) -> None:
+    def explain(self, file: ModelFile, source: Rows, rows: ChosenRows, json: bool) -> None:
         from tallybayes.cli.report.explaining import explain
 
-        if row is None:
-            raise Failure("Missing option '--row': the number of the row, from 0", USAGE)
-        explain(file, source, row, json)
+        if not rows:
+            raise Failure(
+                "Missing option '--row': the number of the row, from 0 (or --key COL=VALUE)", USAGE
+            )
+        explain(file, source, rows, json)
 
     def show(self, file: ModelFile, path: str, tables: bool, show_all: bool, json: bool) -> None:
         from tallybayes.cli.report.showing import show

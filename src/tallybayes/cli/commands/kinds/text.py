@@ -8,6 +8,7 @@ import numpy as np
 
 from tallybayes.cli.commands.kinds.contract import Kind
 from tallybayes.cli.commands.training.text_learning import DocumentSample
+from tallybayes.cli.io.chosen_rows import ChosenRows
 from tallybayes.cli.io.document_file import DocumentFile
 from tallybayes.cli.io.documents.source import DocumentSource
 from tallybayes.cli.terminal.console import Bar, note
@@ -20,11 +21,11 @@ class TextModels(Kind):
     """Models of text."""
 
     def explain(
-        self, file: DocumentFile, source: DocumentSource, row: int | None, json: bool
+        self, file: DocumentFile, source: DocumentSource, rows: ChosenRows, json: bool
     ) -> None:
         from tallybayes.cli.report.text.explaining import explain
 
-        explain(file, source, row, json)
+        explain(file, source, rows, json)
 
     def show(self, file: DocumentFile, path: str, tables: bool, show_all: bool, json: bool) -> None:
         from tallybayes.cli.report.text.showing import show

@@ -113,6 +113,8 @@ def fit(request: FitRequest, source: Rows, reading: Reading) -> None:
         shown += figures.tables()
     if informative:
         shown += informative_table(informative, measure_of(file))
+    if figures is not None:
+        shown += [line(), line(figures.in_short(), "bold")]
     with request.output.alone() as save:
         save(file)
     if page is not None and request.page is not None:

@@ -13,7 +13,12 @@ from tallybayes.cli.io.document_file import DocumentFile
 from tallybayes.cli.io.documents.source import DocumentSource
 from tallybayes.cli.io.outputs import Output
 from tallybayes.cli.report.data_quality import note_counted_unlabelled, note_unlabelled
-from tallybayes.cli.report.text.quality import class_table, description, quality_table
+from tallybayes.cli.report.text.quality import (
+    class_table,
+    description,
+    quality_in_short,
+    quality_table,
+)
 from tallybayes.cli.report.text.showing import content_of
 from tallybayes.cli.report.text.top_terms import top_terms_tables
 from tallybayes.cli.terminal.console import document, line, number_of, progress, say
@@ -89,6 +94,10 @@ def fit(request: TextFit, source: DocumentSource, reading: Reading) -> None:
     else:
         content["estimate"] = None
     shown += top_terms_tables(file, False)
+    if measured is not None:
+        shown += [line(), line(measured.in_short(), "bold")]
+    elif request.estimate:
+        shown += [line(), line(quality_in_short(file), "bold")]
     with request.output.alone() as save:
         save(file)
     if page is not None and request.page is not None:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tallybayes.cli.io.chosen_rows import ChosenRows
 from tallybayes.cli.io.documents.source import Document, DocumentSource
 from tallybayes.cli.report.text.marked import marked_lines, shared_spans, telling_words
-from tallybayes.cli.terminal.console import cut, document, line, number_of, progress, say, table
+from tallybayes.cli.terminal.console import cut, document, line, progress, say, table
 from tallybayes.cli.terminal.failures import USAGE, Failure
 from tallybayes.inspection.documents import DocumentExplanation
 
@@ -22,37 +23,43 @@ MAX_TERMS = 15  # terms that are shown
 MAX_TERM_CHARACTERS = 30  # characters of a term
 
 
-def explain(file: DocumentFile, source: DocumentSource, row: int | None, json: bool) -> None:
-    """Explains one document, to people or to machines."""
-    found = _document(file, source, row)
-    explanation = file.model.explain_one(found.text)
-    if json:
-        _as_json(file, found, explanation)
-    else:
+def explain(file: DocumentFile, source: DocumentSource, chosen: ChosenRows, json: bool) -> None:
+    """Explains documents, to people or to machines."""
+    source.keep_columns(chosen.columns)
+    explained = []
+    for i, found in enumerate(_documents(file, source, chosen)):
+        explanation = file.model.explain_one(found.text)
+        if json:
+            explained.append(_as_json(file, found, explanation))
+            continue
+        if i:
+            say(line())
         _say(file, source.where(found), explanation)
+    if json:
+        document("explain", {"rows": explained} if chosen.several else explained[0])
 
 
-def _document(file: DocumentFile, source: DocumentSource, row: int | None) -> Document:
-    """The document of this number, or the only one."""
-    seen = 0
-    found = None
+def _documents(file: DocumentFile, source: DocumentSource, chosen: ChosenRows) -> list[Document]:
+    """The documents of these numbers and keys, or the only one."""
+    seen, last = 0, chosen.last()
+    found: list[Document] = []
+    keys: set[tuple[str, str]] = set()
     with progress() as bar:
         for batch in file.batches(source, bar, "looking for the document"):
-            if row is None and seen + batch.n_rows > 1:
+            if not chosen and seen + batch.n_rows > 1:
                 raise Failure(
                     f"{source.name} has several documents: name one by --row N, from 0 on", USAGE
                 )
-            wanted = row or 0
-            if wanted < batch.first + batch.n_rows:
-                found = batch.documents[wanted - batch.first]
-                if row is not None:
-                    break
+            for i, one in enumerate(batch.documents, batch.first):
+                held = {*zip(chosen.columns, one.kept, strict=False)} & {*chosen.keys}
+                keys |= held  # type: ignore[arg-type]
+                if not chosen or i in chosen.numbers or held:
+                    found.append(one)
             seen = batch.first + batch.n_rows
-    if found is None:
-        raise Failure(
-            f"{source.name} has {number_of(seen, 'document')}, from 0 to {seen - 1:,}: there is no "
-            f"document {row}"
-        )
+            if chosen and last is not None and last < seen:
+                break
+    if len(found) < len(chosen.numbers) or chosen.keys:
+        chosen.need_found(source.name, seen, file.unit, keys)
     return found
 
 
@@ -65,9 +72,12 @@ def terms_as_json(explanation: DocumentExplanation, classes: list[str]) -> list[
     ]
 
 
-def _as_json(file: DocumentFile, found: Document, explanation: DocumentExplanation) -> None:
+def _as_json(
+    file: DocumentFile, found: Document, explanation: DocumentExplanation
+) -> dict[str, Any]:
+    """The explanation of a document, for machines."""
     classes = file.classes
-    content: dict[str, Any] = {
+    return {
         "document": found.name or None,
         "row": found.number,
         "prediction": classes[int(explanation.probabilities.argmax())],
@@ -76,7 +86,6 @@ def _as_json(file: DocumentFile, found: Document, explanation: DocumentExplanati
         "base": dict(zip(classes, explanation.base.tolist(), strict=True)),
         "terms": terms_as_json(explanation, classes),
     }
-    document("explain", content)
 
 
 def _say(file: DocumentFile, where: str, explanation: DocumentExplanation) -> None:

@@ -9,7 +9,13 @@ import numpy as np
 from tallybayes.cli.io.document_file import DocumentFile
 from tallybayes.cli.terminal.console import cut, line, number_of, table
 
-__all__ = ["class_table", "description", "quality_document", "quality_table"]
+__all__ = [
+    "class_table",
+    "description",
+    "quality_document",
+    "quality_in_short",
+    "quality_table",
+]
 
 MEASURED = "each document left out"
 MAX_CLASSES = 20
@@ -65,6 +71,16 @@ def quality_table(file: DocumentFile) -> list[Any]:
         "* when each document is given the shares of the classes as its probabilities",
     ]
     return [numbers, *(line(remark, "dim") for remark in remarks), line()]
+
+
+def quality_in_short(file: DocumentFile) -> str:
+    """The accuracy in a sentence."""
+    model = file.model
+    name, share, _ = _guess(file)
+    return (
+        f"accuracy {model.accuracy_:.2%} ± {model.accuracy_se_:.2%} ({MEASURED}); "
+        f"always {name!r}: {share:.2%}"
+    )
 
 
 def class_table(file: DocumentFile, show_all: bool) -> Any:
