@@ -3,6 +3,9 @@ smoothing and predictions."""
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -323,3 +326,100 @@ def test_a_class_whose_rows_weigh_nothing_goes_with_its_row(NB):
         model = NB().fit(*weightless(NB)).forget_one({"a": 4.0}, "w", 0.0)
         assert model.classes_.tolist() == ["u", "v"]
         assert model.forget_one({"a": 1.0}, "u", 0.0).classes_.tolist() == ["u", "v"]
+
+
+# ---- far from 0 ----------------------------------------------------------------------------------
+FAR = {
+    "prices": (100.0, 0.01, 6),
+    "kelvin": (300.0, 0.01, 5),
+    "years": (2020.0, 30.0, 0),
+    "seconds": (1.73e9, 86400.0, 3),
+    "near": (1.0, 10.0, 3),
+    "some ranges away": (7.0, 1.0, 4),
+    "very far": (1e12, 10.0, 1),
+}
+
+
+def far_rows(name, n, weights, seed):
+    """Rows of two classes. Those that stay are the first two: one of each class, twins."""
+    rng = np.random.default_rng(seed)
+    offset, span, decimals = FAR[name]
+    x = np.round(offset + rng.uniform(0.0, span, (n, 2)), decimals)
+    x[1] = x[0]
+    y = np.where(np.arange(n) == 1, "v", "u")
+    return x, y, None if weights == "none" else rng.choice([0.3, 1.7, 0.1], n)
+
+
+def of_rows(name, x):
+    return x if name == "array" else [{"d": a, "e": b} for a, b in x.tolist()]
+
+
+FAR_MODELS = {
+    "array": GaussianNB,
+    "auto": NaiveBayes,
+    "gaussian": lambda: NaiveBayes({"d": Gaussian(), "e": Gaussian(var_smoothing=0.0)}),
+    "group": lambda: NaiveBayes({("d", "e"): Gaussian(covariance="full")}),
+}
+
+
+@pytest.mark.parametrize("model", FAR_MODELS)
+@pytest.mark.parametrize("weights", ["none", "fractional"])
+@pytest.mark.parametrize("name", FAR)
+def test_what_is_left_of_many_rows_may_be_a_constant(name, weights, model):
+    """Of a chunk only one value stays in each class, which has no spread."""
+    for seed, n in enumerate((4, 60, 3000, 20_000) if model == "array" else (4, 60, 3000)):
+        x, y, w = far_rows(name, n, weights, seed)
+        part = (lambda s, w=w: None) if w is None else (lambda s, w=w: w[s])
+        kept, gone, asked = slice(0, 2), slice(2, n), of_rows(model, x[:5])
+        held = FAR_MODELS[model]().fit(of_rows(model, x), y, part(slice(0, n)))
+        held.forget(of_rows(model, x[gone]), y[gone], part(gone))
+        fresh = FAR_MODELS[model]().fit(of_rows(model, x[kept]), y[kept], part(kept))
+        np.testing.assert_allclose(
+            held.predict_joint_log_proba(asked), fresh.predict_joint_log_proba(asked), rtol=1e-9
+        )
+
+
+def test_a_row_that_makes_all_of_the_spread_leaves_none_when_it_is_forgotten_alone():
+    """What rounding leaves of the squares about the origin may be below 0."""
+    rows = [{"a": value} for value in (189.6, 116.9, 149.2, 140.7)]
+    y, w = ["u", "v", "v", "v"], [0.68, 0.36, 0.65, 0.99]
+    model = NaiveBayes().partial_fit(rows[:2], y[:2], sample_weight=w[:2])
+    model.merge(NaiveBayes().fit(rows[2:], y[2:], w[2:]))
+    for i in (3, 2):
+        model.forget_one(rows[i], y[i], w[i])
+    moments = model.tally_.groups[0]
+    assert isinstance(moments, Moments)
+    assert moments.mean_and_squares()[1].tolist() == [[0.0], [0.0]]
+    assert (moments.s2_hi >= 0.0).all()
+
+
+@pytest.mark.parametrize("moved", ["saved", "merged", "copied"])
+@pytest.mark.parametrize("NB", [GaussianNB, NaiveBayes])
+def test_the_rounding_of_rows_long_gone_is_known_wherever_the_model_goes(NB, moved, tmp_path):
+    rng = np.random.default_rng(3)
+    x = np.round(100.0 + rng.normal(size=(3000, 1)) * np.array([1e4]), 2)
+    x[:40] = np.round(100.0 + rng.normal(size=(40, 1)) * 1e-5, 6)
+    x[0] = x[1] = x[2]
+    y, w = np.repeat("u", 3000), rng.uniform(0.1, 1.0, 3000)
+    y[0] = "v"
+    hold = (lambda x: x) if NB is GaussianNB else (lambda x: [{"a": v} for v in x[:, 0].tolist()])
+    model = NB().fit(hold(x), y, w).forget(hold(x[40:]), y[40:], w[40:])
+    if moved == "saved":
+        model.save(tmp_path / "m.tally")
+        model = tallybayes.load(tmp_path / "m.tally")
+    elif moved == "merged":
+        part = NB().fit(hold(x[[0]]), y[[0]], w[[0]])
+        model = part.merge(model).forget(hold(x[[0]]), y[[0]], w[[0]])
+    else:
+        model = pickle.loads(pickle.dumps(copy.copy(model)))
+    model.forget(hold(x[3:40]), y[3:40], w[3:40])
+    assert not model.tally_.groups[0].mean_and_squares()[1].any()
+
+
+def test_decayed_weights_are_known_to_their_last_place_only():
+    rows, w = [{"a": value} for value in (1.1, 1.0, 1.0, 1.7)], np.array([1.0, 7.0, 3.0, 1.0])
+    model = NaiveBayes({"a": Gaussian()}).fit(rows, ["u", "u", "u", "v"], w)
+    model.decay(0.9).decay(0.7)
+    left = w * 0.9 * 0.7
+    model.forget(rows[1:2], ["u"], left[1:2]).forget_one(rows[2], "u", left[2])
+    assert not model.tally_.groups[0].mean_and_squares()[1].any()

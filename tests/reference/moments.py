@@ -72,7 +72,7 @@ def chunk_shift(values):
     first = np.sort(np.asarray(values[:3], dtype=np.float64))
     if len(first) < 3:
         return float(min(values, key=abs))
-    near = abs(first[1]) <= 2.0**16 * (first[2] - first[0])
+    near = abs(first[1]) <= 8.0 * (first[2] - first[0])
     return 0.0 if near else float(first[1])
 
 

@@ -9,9 +9,9 @@ namespace tb {
 
 class Slots {
 public:
-    // of the differences of rows, as far as 0 may be from them: sums of squares about 0 and about
-    // the mean then differ by a factor of at most 2^32, of the 2^104 that double-doubles hold
-    static constexpr double NEAR = 0x1p16;
+    // of the differences of rows, as far as 0 may be from them: sums of squares about 0 are then at
+    // most some 2^6 times those about the mean, and so is their rounding
+    static constexpr double NEAR = 8.0;
 
     // Numbers codes[0..n); rows may be left out by weight zero (they get slot 0 and are skipped).
     void number(const i32* codes, const double* w, i64 n, i64 classes) {

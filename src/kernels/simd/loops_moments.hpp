@@ -171,7 +171,12 @@ struct Run {  // some rows of a class, at most RUN, with weights of one sign
     const double* w;
     double negative;  // −1 where the weights are, else 1
     double root;      // of the largest weight, nearly, as root()
+    double lightest;  // the smallest weight, without its sign
 };
+
+// What is taken from a value before it is summed: nothing, a shift that leaves no rounding error, or
+// one that does.
+enum class Shift { none, exact, rounded };
 
 // What a row of weight w adds to the sums of L columns: u = w(x−b) and square = u(x−b), and what
 // belongs to each of them since x − b and u were rounded.
@@ -179,28 +184,26 @@ template <int L>
 struct Terms {
     typename Lanes<L>::type w, t, u, square, u_rest, square_rest;
 };
-template <int L, bool Weighted, bool Shifted, class T>
+template <int L, bool Weighted, Shift By, class T>
 inline Terms<L> terms_of(const T* x, double weight, typename Lanes<L>::type shift) {
     using V = typename Lanes<L>::type;
     const V value = Lanes<L>::read(x);
     Terms<L> a{};
     V rest{};
     a.t = value;
-    if (Shifted) {
-        a.t = value - shift;
-        rest = sum_error(value, -shift, a.t);
-    }
+    if (By != Shift::none) a.t = value - shift;
+    if (By == Shift::rounded) rest = sum_error(value, -shift, a.t);
     if (Weighted) {
         a.w = Lanes<L>::all(weight);
         a.u = a.w * a.t;
-        if (Shifted) a.u_rest = a.w * rest;
+        if (By == Shift::rounded) a.u_rest = a.w * rest;
         a.square_rest = (product_error(a.w, a.t, a.u) + a.u_rest) * a.t;
     } else {
         a.u = a.t;
         a.u_rest = rest;
-        if (Shifted) a.square_rest = rest * a.t;
+        if (By == Shift::rounded) a.square_rest = rest * a.t;
     }
-    if (Shifted) a.square_rest += a.u * rest;
+    if (By == Shift::rounded) a.square_rest += a.u * rest;
     a.square = a.u * a.t;
     return a;
 }
@@ -213,7 +216,7 @@ struct Sums {  // about a start each: the sums of u and of its squares, and of t
 // Adds the rows of a run to G registers of L columns. Where an addition starts from a number above
 // its term, its error takes two steps and no comparison (algorithm 1.1). What is `lost` as the
 // errors of squares are summed is kept where `Careful`.
-template <int L, int G, bool Weighted, bool Shifted, bool Careful, class T>
+template <int L, int G, bool Weighted, Shift By, bool Careful, class T>
 inline void add_rows(const Run<T>& run, i64 j, const typename Lanes<L>::type* shift,
                      Sums<L>* sums) {
     using V = typename Lanes<L>::type;
@@ -227,17 +230,17 @@ inline void add_rows(const Run<T>& run, i64 j, const typename Lanes<L>::type* sh
         const double weight = Weighted ? run.w[run.row[i]] : 1.0;
         for (int g = 0; g < G; ++g) {
             __builtin_prefetch(next + g * L, 0, 3);
-            const Terms<L> a = terms_of<L, Weighted, Shifted>(x + g * L, weight, shift[g]);
+            const Terms<L> a = terms_of<L, Weighted, By>(x + g * L, weight, shift[g]);
             V before = s[g].first;
             s[g].first += a.u;
             V added = s[g].first - before;
             V rest = Weighted ? product_less(a.w, a.t, a.u, added) : a.u - added;
-            s[g].first_rest += Shifted ? rest + a.u_rest : rest;
+            s[g].first_rest += By == Shift::rounded ? rest + a.u_rest : rest;
             before = s[g].second;
             s[g].second += a.square;
             added = s[g].second - before;
             rest = product_less(a.u, a.t, a.square, added);
-            if (Weighted || Shifted) rest += a.square_rest;
+            if (Weighted || By == Shift::rounded) rest += a.square_rest;
             before = s[g].second_rest;
             s[g].second_rest += rest;
             if (Careful) s[g].lost += sum_error(before, rest, s[g].second_rest);
@@ -255,11 +258,58 @@ inline void largest_square(const Run<T>& run, i64 j, const typename Lanes<L>::ty
         const T* x = run.x + run.row[i] * run.stride + j;
         const double weight = Weighted ? run.w[run.row[i]] : 1.0;
         for (int g = 0; g < G; ++g) {
-            const Terms<L> a = terms_of<L, Weighted, Shifted>(x + g * L, weight, shift[g]);
+            const Terms<L> a = terms_of<L, Weighted, Shifted ? Shift::exact : Shift::none>(
+                x + g * L, weight, shift[g]);
             top[g] = larger<L>(absolute<L>(a.square), top[g]);
         }
     }
     for (int g = 0; g < G; ++g) largest[g] = top[g];
+}
+
+// Whether |x − b| is so far below |b| in all rows that the difference has no rounding error (Sterbenz:
+// b/2 ≤ x ≤ 2b), if `square` is at least the square of each, times its weight.
+template <int L, int G>
+inline bool exactly_shifted(const typename Lanes<L>::type* square,
+                            const typename Lanes<L>::type* shift, double lightest) {
+    using V = typename Lanes<L>::type;
+    const V none = Lanes<L>::all(0.0), one = Lanes<L>::all(1.0), far = Lanes<L>::all(0x1p500);
+    V wrong = none;
+    for (int g = 0; g < G; ++g) {
+        const V limit = shift[g] * shift[g] * (0.125 * lightest);
+        const V within = absolute<L>(shift[g]) < far ? square[g] <= limit ? none : one : one;
+        wrong += shift[g] != none ? within : none;
+    }
+    return all_zero<L>(wrong);
+}
+
+// The sums of a run, of G registers of L columns. That a shift leaves no rounding error is a guess, from
+// `squares`, which the sum of squares confirms or not; they may be the largest ones of the run itself.
+// Where it holds, the errors of differences are 0, and to leave them out changes no bit.
+template <int L, int G, bool Weighted, bool Shifted, bool Careful, class T>
+inline void sum_run(const Run<T>& run, i64 j, const typename Lanes<L>::type* shift,
+                    const typename Lanes<L>::type* start, typename Lanes<L>::type* squares,
+                    Sums<L>* sums) {
+    using V = typename Lanes<L>::type;
+    const V none = Lanes<L>::all(0.0);
+    bool exact = Shifted && exactly_shifted<L, G>(squares, shift, run.lightest);
+    for (bool confirmed = false; !confirmed;) {
+        for (int g = 0; g < G; ++g)
+            sums[g] = {root<L>(start[g]) * (4.0 * run.n * run.root), none,
+                       start[g] * run.negative, none, none};
+        if (exact)
+            add_rows<L, G, Weighted, Shifted ? Shift::exact : Shift::none, Careful>(run, j, shift,
+                                                                                   sums);
+        else
+            add_rows<L, G, Weighted, Shifted ? Shift::rounded : Shift::none, Careful>(run, j, shift,
+                                                                                     sums);
+        for (int g = 0; g < G; ++g) {
+            sums[g].first -= root<L>(start[g]) * (4.0 * run.n * run.root);
+            sums[g].second -= start[g] * run.negative;
+            if (!Careful) squares[g] = absolute<L>(sums[g].second);
+        }
+        confirmed = Careful || !exact || exactly_shifted<L, G>(squares, shift, run.lightest);
+        exact = false;
+    }
 }
 
 // Adds a run to the sums of its class, of G registers of L columns.
@@ -275,32 +325,26 @@ template <int L, int G, bool Weighted, bool Shifted, class T>
 inline void moments_columns(const Run<T>& run, i64 j, double* cells, i64 pad) {
     using V = typename Lanes<L>::type;
     const V least = Lanes<L>::all(0x1p-840), none = Lanes<L>::all(0.0), one = Lanes<L>::all(1.0);
-    V shift[G], start[G], missed[G];
+    V shift[G], start[G], missed[G], squares[G];
     Sums<L> sums[G];
     for (int g = 0; g < G; ++g) {
         const double* cell = cells + j + g * L;
         shift[g] = Shifted ? Lanes<L>::read(cell) : none;
-        start[g] = larger<L>(power<L>(Lanes<L>::read(cell + 5 * pad)) * 8.0, least);
+        squares[g] = Lanes<L>::read(cell + 5 * pad);
+        start[g] = larger<L>(power<L>(squares[g]) * 8.0, least);
         missed[g] = one;
     }
     for (bool sure = run.first, done = false; !done; sure = true) {
         done = true;
         if (sure) {
-            V largest[G];
-            largest_square<L, G, Weighted, Shifted>(run, j, shift, largest);
+            largest_square<L, G, Weighted, Shifted>(run, j, shift, squares);
             for (int g = 0; g < G; ++g)
-                start[g] = missed[g] != none ? larger<L>(power<L>(largest[g]), least) : start[g];
+                start[g] = missed[g] != none ? larger<L>(power<L>(squares[g]), least) : start[g];
+            sum_run<L, G, Weighted, Shifted, true>(run, j, shift, start, squares, sums);
+        } else {
+            sum_run<L, G, Weighted, Shifted, false>(run, j, shift, start, squares, sums);
         }
-        for (int g = 0; g < G; ++g)
-            sums[g] = {root<L>(start[g]) * (4.0 * run.n * run.root), none, start[g] * run.negative,
-                       none, none};
-        if (sure)
-            add_rows<L, G, Weighted, Shifted, true>(run, j, shift, sums);
-        else
-            add_rows<L, G, Weighted, Shifted, false>(run, j, shift, sums);
         for (int g = 0; g < G; ++g) {
-            sums[g].first -= root<L>(start[g]) * (4.0 * run.n * run.root);
-            sums[g].second -= start[g] * run.negative;
             if (sure) {  // a column does not change because another was added anew
                 sums[g].lost = missed[g] != none ? sums[g].lost : none;
                 continue;
@@ -340,10 +384,15 @@ inline void moments_of_run(const Run<T>& run, i64 j, i64 d, double* cells, i64 p
 template <class T, bool Weighted>
 void moments_rows(const T* x, i64 stride, const i32* row, i64 n, const T* next, bool first, i64 d,
                   i64 pad, bool shifted, const double* w, double* cells) {
-    Run<T> run{x, stride, row, n, next, stride == d, first, w, 1.0, 1.0};
+    Run<T> run{x, stride, row, n, next, stride == d, first, w, 1.0, 1.0, 1.0};
     if (Weighted) {
-        double largest = 0.0;
-        for (i64 i = 0; i < n; ++i) largest = larger<1>(absolute<1>(w[row[i]]), largest);
+        double largest = 0.0, lightest = 0x1p1000;
+        for (i64 i = 0; i < n; ++i) {
+            const double weight = absolute<1>(w[row[i]]);
+            largest = larger<1>(weight, largest);
+            if (weight < lightest) lightest = weight;
+        }
+        run.lightest = lightest;
         run.negative = w[row[0]] < 0.0 ? -1.0 : 1.0;
         run.root = root<1>(power<1>(largest));
     }

@@ -56,6 +56,9 @@ class Model(ABC):
     largest_squares : dict
         By group of columns, the largest sum of squares about the origin (n_features,) that any
         class held when rows were removed: rounding is judged by it.
+    decayed : float
+        The largest weight of a class since weights were multiplied by a factor, after which whoever
+        forgets a row knows its weight to the last place of a float64 only; 0 if they never were.
     declared_classes : array or None
         Classes that the model has whether or not rows hold them. Others go with their last row.
     warned : set
@@ -72,6 +75,7 @@ class Model(ABC):
         self.shared = False
         self.taken: tuple[Any, ...] | None = None
         self.largest_squares: dict[Any, Array] = {}
+        self.decayed = 0.0
         self.declared_classes: NDArray[Any] | None = None
         self.warned: set[Hashable] = set()
         self.class_weight: dict[Any, float] = {}
@@ -97,7 +101,8 @@ class Model(ABC):
 
     def _handed_on(self, twin: Self) -> Self:
         """A model of another tally, with what the two share."""
-        twin.taken, twin.largest_squares = self.taken, self.largest_squares
+        twin.taken, twin.decayed = self.taken, self.decayed
+        twin.largest_squares = self.largest_squares
         twin.declared_classes, twin.class_weight = self.declared_classes, self.class_weight
         twin.warned = self.warned
         return twin
@@ -214,6 +219,17 @@ class Model(ABC):
         """
         return log_proba
 
+    def take_rounding_of(self, other: Model) -> None:
+        """After a merge: what bounds the rounding of either model bounds that of both."""
+        self.decayed = max(self.decayed, other.decayed)
+        most = self.largest_squares = dict(self.largest_squares)
+        for key, squares in other.largest_squares.items():
+            most[key] = np.maximum(squares, most.get(key, 0.0))
+
+    def weights_decayed(self) -> None:
+        """Weights were multiplied by a factor, and rounded."""
+        self.decayed = max(self.decayed, float(self.tally.classes.count.max(initial=0.0)))
+
     def settle(self, rest: TableTally, before: TableTally) -> dict[Any, Array]:
         """Makes zero what rounding has left in `rest`, after a subtraction from `before`, in place;
         returns the new `largest_squares`."""
@@ -227,7 +243,7 @@ class Model(ABC):
             columns_held = was if isinstance(was, Moments) else was.columns()
             held = np.abs(columns_held.s2_hi).max(axis=0, initial=0.0)
             most[group.key] = np.maximum(held, most.get(group.key, 0.0))
-            part.settle(was, most[group.key])  # type: ignore[arg-type]  # one kind, as asserted
+            part.settle(was, most[group.key], decayed=self.decayed)  # type: ignore[arg-type]  # one kind, as asserted
         return most
 
 

@@ -6,7 +6,7 @@ and S2 about the mean is a covariance. The running sums are double-doubles, as t
 :class:`tallybayes.tally.Moments` are: adding, subtracting and moving the origin are exact to 2⁻¹⁰⁰
 relative to the sums themselves. What enters is a chunk of n ≤ 8192 rows of a class summed
 about a point b near them; the error of a product is at most
-(n+4)²·2⁻¹⁰⁶·Σ|w||x_i−b_i||x_j−b_j|.
+(n+4)²·2⁻¹⁰⁰·Σ|w||x_i−b_i||x_j−b_j|.
 """
 
 from __future__ import annotations
@@ -159,15 +159,16 @@ class CrossMoments(Tally):
         left.settle(before)
         return left.n, *left.mean_and_scatter()
 
-    def settle(self, before: Self, largest_squares: Array | float = 0.0) -> None:
-        """Rounding residues become zero, as those of the columns one by one do; the products of a
-        column that is left without squares become zero about the mean.
-
-        `largest_squares` (d,) is the largest S2 of a column that was held, ever.
+    def settle(
+        self, before: Self, largest_squares: Array | float = 0.0, *, decayed: float = 0.0
+    ) -> None:
+        """Rounding residues become zero, as those of the columns one by one do
+        (:meth:`tallybayes.tally.Moments.settle`); the products of a column that is left without
+        squares become zero about the mean.
         """
         columns = self.columns()
         was = columns.copy()
-        columns.settle(before.columns(), largest_squares)
+        columns.settle(before.columns(), largest_squares, decayed=decayed)
         at = _diagonal(len(self.origin))
         for mine, one_by_one in zip((self.n, self.n_lo), (columns.n, columns.n_lo), strict=True):
             mine[:] = one_by_one[:, 0]

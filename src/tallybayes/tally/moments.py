@@ -2,9 +2,9 @@
 
 All sums are double-doubles (a float64 and its rounding error). Adding, subtracting and moving the
 origin are exact to 2⁻¹⁰⁰ relative to the sums themselves. What enters is a chunk of n ≤ 8192 rows
-of a class, summed about a point b near them with an error of at most (n+4)²·2⁻¹⁰⁶·Σ|w|(x−b)²,
-usually n times less. So a row of 10¹² that is removed leaves the others' variance, whatever rows
-it was added or removed with.
+of a class, summed about a point b near them with an error of at most (n+4)²·2⁻¹⁰⁰·Σ|w|(x−b)²,
+usually n times less, and none where x − b has few digits. So a row of 10¹² that is removed leaves
+the others' variance, whatever rows it was added or removed with.
 """
 
 from __future__ import annotations
@@ -17,14 +17,19 @@ from numpy.typing import NDArray
 from tallybayes import _kernels
 from tallybayes.tally.base import ALL, MAX_RESIDUE_ROWS, Rows, Tally, is_nothing, is_residue
 
-__all__ = ["ROUNDING", "VANISHING", "Moments", "origin_of"]
+__all__ = ["VANISHING", "Moments", "origin_of"]
 
 VANISHING = 2.0**-90
 """A sum of squares about the mean below this share of S2 is rounding of the double-doubles."""
 
-ROUNDING = 2.0**-96
-"""What the rounding of double-doubles leaves, after many steps, of the largest S2 that was ever
-held: a sum of squares below it cannot be distinguished from 0."""
+ROUNDING, FRACTIONAL_ROUNDING = 2.0**-88, 2.0**-82
+"""What rounding leaves, after chunks were summed and many steps taken, of the largest S2 that was
+ever held: of whole weights, and of others. A sum of squares below it cannot be distinguished
+from 0."""
+
+DECAYED_ROUNDING = 2.0**-51
+"""The same where a decay has multiplied weights: who forgets a row then knows its weight to the
+last place of a float64 only."""
 
 WHOLE_SLACK, FRACTIONAL_SLACK = 2.0**-80, 2.0**-37
 """How far below 0 a sum of squares may fall, relative to what was held, where all weights are whole
@@ -235,22 +240,28 @@ class Moments(Tally):
         for sums, at_mean in zip(self.sums, cells.sums, strict=True):
             sums[where] = at_mean[0]
 
-    def settle(self, before: Self, largest_squares: Array | float = 0.0) -> None:
+    def settle(
+        self, before: Self, largest_squares: Array | float = 0.0, *, decayed: float = 0.0
+    ) -> None:
         """Rounding residues of n become zero; with them the sums, if those are residues too. A sum
         of squares that cannot be distinguished from 0 becomes zero.
 
-        `largest_squares` (n_features,) is the largest S2 that was ever held: it bounds the rounding
-        that rows long gone have left.
+        Parameters
+        ----------
+        before : Moments
+            What rows were taken from.
+        largest_squares : float64 array (n_features,)
+            The largest S2 that was ever held: it bounds the rounding that rows long gone have left.
+        decayed : float
+            The largest weight of a class since weights were multiplied; 0 if they never were.
         """
         weight = self.n + self.n_lo
         gone = is_residue(weight, before.n) | is_nothing(weight, before.n)
         self.n[gone] = self.n_lo[gone] = 0.0
         about_origin = np.abs(before.s2_hi) + largest_squares
-        slack = np.where(
-            before._whole() & self._whole(),
-            WHOLE_SLACK * about_origin,
-            self._slack_of_fractions(before, largest_squares),
-        )
+        whole = before._whole() & self._whole()
+        fractions = self._slack_of_fractions(before, largest_squares)
+        slack = np.where(whole, WHOLE_SLACK * about_origin, fractions)
         left_out = np.minimum(LEFT_OUT, LEFT_OUT_SHARE * about_origin)
         slack += left_out + TINY
         # without rows, sums on the positive side may be rounding of rows long gone: only a negative
@@ -260,12 +271,21 @@ class Moments(Tally):
         empty = (self.n == 0.0) & (left >= -slack)
         for sums in self.sums:
             sums[empty] = 0.0
-        _, squares = self.mean_and_squares()
+        mean, squares = self.mean_and_squares()
         rounding = (squares < 0.0) & (squares >= -slack)
-        rounding |= np.abs(squares) <= ROUNDING * about_origin + left_out
+        unknown = np.where(whole, ROUNDING, FRACTIONAL_ROUNDING) * about_origin
+        if decayed:  # residues of weights are rows that are as far away as those removed were
+            rows = np.maximum(decayed, np.abs(before.n))
+            unknown += DECAYED_ROUNDING * (about_origin + rows * (mean - self.origin) ** 2)
+        rounding |= np.abs(squares) <= unknown + left_out
         rounding &= (self.n > 0.0) & (squares != 0.0)
         if rounding.any():
             self._place_at_mean(rounding)
+
+    @property
+    def rounding(self) -> float:
+        """The share of S2 that is rounding where rows are taken out."""
+        return ROUNDING if self._whole().all() else FRACTIONAL_ROUNDING
 
     def _whole(self) -> NDArray[np.bool_]:
         """Where n is a whole number, and exact."""

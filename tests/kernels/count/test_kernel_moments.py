@@ -129,6 +129,42 @@ def test_a_column_is_summed_the_same_whatever_stands_beside_it(isa, weights):
             assert np.delete(a, j, axis=1).tobytes() == np.delete(b, j, axis=1).tobytes()
 
 
+@pytest.mark.parametrize("weights", ["none", "whole"])
+@pytest.mark.parametrize("offset", [100.0, 2020.0, -1.73e9, 1e12])
+def test_chunks_of_values_close_to_each_other_are_summed_exactly(offset, weights):
+    """Differences from a row of the chunk have few digits, their squares fit double-doubles."""
+    rng = np.random.default_rng(12)
+    x = np.round(offset + rng.uniform(0.0, 1e-4 * abs(offset), size=(9000, 3)), 6)
+    codes = rng.integers(0, 2, size=9000).astype(np.int32)
+    w = None if weights == "none" else WEIGHTS[weights](rng, 9000)
+    tally, fault = dense_moments(x, codes, w, 2, x[1])
+    assert fault == 0
+    assert_sums(tally, count_moments(x, codes, w, 2, x[1]))
+
+
+@pytest.mark.parametrize("weights", [None, "fractional"])
+@pytest.mark.parametrize("size", [10.0, 1e3, 1e6])
+def test_a_shift_that_rounds_in_one_column_changes_no_other_on_any_instruction_set(size, weights):
+    """Whether a shift rounds is a guess from the rows before. A far row makes it wrong for its own
+    column; those that stand beside it are added anew."""
+    rng = np.random.default_rng(11)
+    plain = size + rng.uniform(size=(3000, 19))
+    odd, x = [2, 3, 8, 12, 17], plain.copy()
+    x[:, 3], x[:, 8] = rng.normal(size=3000), 0.0
+    x[1500, 2], x[2000:2300, 12], x[2, 17] = 1e9, -size, 1e-9
+    codes = rng.integers(0, 2, size=3000).astype(np.int32)
+    w = None if weights is None else WEIGHTS[weights](rng, 3000)
+    origin, found = x[1].copy(), []
+    for isa in _kernels.available_instruction_sets():
+        _kernels.use_instruction_set(isa)
+        for matrix in (x, plain):
+            tally, _ = dense_moments(matrix, codes, w, 2, origin)
+            found.append(np.array(tally.sums))
+    for sums, beside in zip(found[::2], found[1::2], strict=True):
+        assert sums.tobytes() == found[0].tobytes()
+        assert np.delete(sums, odd, axis=2).tobytes() == np.delete(beside, odd, axis=2).tobytes()
+
+
 @pytest.mark.parametrize("isa", _kernels.available_instruction_sets())
 def test_weights_of_both_signs_among_many_rows_are_exact(isa):
     _kernels.use_instruction_set(isa)

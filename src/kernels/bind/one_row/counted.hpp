@@ -21,12 +21,11 @@ struct ClassMoments {
         const Double2 b = Double2{s2_hi, s2_lo} + weighted * delta;
         s1_hi = a.hi, s1_lo = a.lo, s2_hi = b.hi, s2_lo = b.lo;
     }
-    // The sum of squares about the mean, as a share of the one about the origin.
-    double spread() const {
-        if (!(n > 0.0) || s2_hi == 0.0) return 0.0;
+    // The sum of squares about the mean.
+    double squares() const {
+        if (!(n > 0.0)) return 0.0;
         const Double2 mean = Double2{s1_hi, s1_lo} / Double2{n, n_lo};
-        const Double2 about = Double2{s2_hi, s2_lo} + -(mean * Double2{s1_hi, s1_lo});
-        return about.hi / s2_hi;
+        return (Double2{s2_hi, s2_lo} + -(mean * Double2{s1_hi, s1_lo})).hi;
     }
 };
 

@@ -107,15 +107,16 @@ public:
             level(column, rank_of(column.rank, name, column.levels)).assign(row, row + K);
         }
     }
-    // moments (classes, 6) in the order of `counted`; counts (classes, cells)
+    // moments (classes, 6) in the order of `counted`; counts (classes, cells); the largest sum of
+    // squares that was held before
     void hold_numbers(std::size_t j, double origin, InTable<double> moments, int shift, InVector<i64> keys,
-                      InTable<double> counts) {
+                      InTable<double> counts, double largest) {
         CountedColumn& column = columns_.at(j);
         const std::size_t K = classes_.size(), cells = keys.shape(0);
         if (moments.shape(0) != K || moments.shape(1) != 6 || counts.shape(0) != K ||
             counts.shape(1) != cells)
             throw nb::value_error("the counts do not fit the classes");
-        column.started = true, column.origin = origin;
+        column.started = true, column.origin = origin, column.largest = largest;
         for (std::size_t k = 0; k < K; ++k) {
             const double* m = moments.data() + 6 * k;
             column.moments.push_back({m[0], m[5], m[1], m[2], m[3], m[4]});
@@ -237,7 +238,8 @@ private:
         if (!can_lose(left.n, w) || !can_lose(column.grids[k].held(values_[j], 0), w)) return false;
         left.add(values_[j], column.origin, -w);
         if (left.n == 0.0) left = ClassMoments{};
-        return left.n == 0.0 || left.spread() > 0x1p-60;  // less may be what rounding has left
+        // less may be what rounding has left
+        return left.n == 0.0 || left.squares() > 0x1p-60 * column.largest;
     }
     void add_column(nb::handle name, int holds, int least, int dates) {
         CountedColumn column;
@@ -370,7 +372,7 @@ void bind_row_counter(nb::module_& m) {
              "squared_weights"_a)
         .def("hold_levels", &RowCounter::hold_levels, "column"_a, "levels"_a, "counts"_a)
         .def("hold_numbers", &RowCounter::hold_numbers, "column"_a, "origin"_a, "moments"_a,
-             "shift"_a, "keys"_a, "counts"_a)
+             "shift"_a, "keys"_a, "counts"_a, "largest"_a)
         .def("forget", &RowCounter::forget, "row"_a, "label"_a, "weight"_a)
         .def("largest", &RowCounter::largest)
         .def("learn", &RowCounter::learn, "row"_a, "label"_a, "weight"_a)

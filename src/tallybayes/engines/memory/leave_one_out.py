@@ -33,7 +33,7 @@ from tallybayes.parameters import (
 )
 from tallybayes.schema import Columns
 from tallybayes.tally.base import RESIDUE
-from tallybayes.tally.moments import ROUNDING, VANISHING
+from tallybayes.tally.moments import VANISHING
 
 __all__ = ["CompiledWithout", "compile_without"]
 
@@ -293,7 +293,7 @@ class _Moments:
                 kind.everyone.totals,
                 kind.tally.origin,
                 VANISHING,
-                ROUNDING,
+                kind.tally.rounding,
                 kind.var_smoothing,
                 kind.each,
                 scores,

@@ -45,6 +45,7 @@ __all__ = [
 
 Array = NDArray[np.float64]
 Counter = _kernels.RowCounter
+ZERO = np.zeros(1)
 
 STRINGS, NUMBERS, UNDECIDED, IGNORED, EITHER = range(5)
 """What a column holds, as in bind/one_row/values.hpp."""
@@ -77,10 +78,11 @@ def empty_counter(
     return Counter(names, holds, least, dates, others, BUDGET, as_scalar, as_text, rule)
 
 
-def hold(counter: Counter, tally: TableTally) -> None:
+def hold(counter: Counter, tally: TableTally, largest: Mapping[Any, Array]) -> None:
     """Gives an empty counter the counts of a tally, so that it can take rows away, too.
 
-    No group of columns is counted together in the tally.
+    No group of columns is counted together in the tally; `largest` has the largest sum of squares
+    (1,) that was held before, by group.
     """
     classes = tally.classes
     counter.hold_classes(tally.schema.classes.tolist(), classes.count, classes.squared_weights)
@@ -98,9 +100,9 @@ def hold(counter: Counter, tally: TableTally) -> None:
             grid = held[names, "grid"][1]
             assert isinstance(grid, GridCounts)
             moments = np.stack([part[:, 0] for part in counts.totals], axis=1)
-            counter.hold_numbers(
-                at[names[0]], counts.origin[0], moments, grid.shift, grid.keys, grid.counts
-            )
+            cells = grid.shift, grid.keys, grid.counts
+            before = float(largest.get(columns.key, ZERO)[0])
+            counter.hold_numbers(at[names[0]], counts.origin[0], moments, *cells, before)
 
 
 def _by_class(parts: list[Array], order: NDArray[np.intp]) -> Array:

@@ -25,6 +25,7 @@ from tallybayes.persistence.checks import (
     Unfit,
     anything,
     array,
+    each,
     flag,
     label,
     mapping,
@@ -68,6 +69,11 @@ HEADER = record(
         "declared_classes": anything,
         "extra": anything,
         "class_weight": optional(mapping(label, number(0.0))),
+        "rounding": optional(
+            record(
+                {"decayed": number(0.0), "squares": each(optional(array("f8", -1, minimum=0.0)))}
+            )
+        ),
     },
     {
         "table": None,
@@ -75,6 +81,7 @@ HEADER = record(
         "declared_classes": None,
         "extra": None,
         "class_weight": None,
+        "rounding": None,
     },
 )
 
@@ -118,6 +125,9 @@ def header_and_arrays(estimator: Any, extra: dict[str, Any] | None) -> tuple[Any
         header["declared_classes"] = model.declared_classes
     if model.class_weight:
         header["class_weight"] = model.class_weight
+    if model.decayed or model.largest_squares:
+        squares = [model.largest_squares.get(group.key) for group in model.schema.groups]
+        header["rounding"] = {"decayed": model.decayed, "squares": squares}
     if extra is not None:
         header["extra"] = extra
     return persistence.encode(header), arrays
@@ -261,6 +271,8 @@ def _loaded(
     if header["declared_classes"] is not None:
         model.declared_classes = labels(header["declared_classes"], "declared_classes")
     model.class_weight = header["class_weight"] or {}
+    if header["rounding"] is not None:
+        _restore_rounding(model, header["rounding"])
     if header["taken"]:
         model.taken = estimator._parameters()
     estimator._model = model
@@ -329,6 +341,18 @@ def _prior(given: Any, n_classes: int) -> families.ClassPrior:
         array("f8", n_classes, minimum=0.0)(held["given"], "prior.given")
         need(abs(float(held["given"].sum()) - 1.0) < 1e-6, "prior.given sums to 1")
     return constructed(families.ClassPrior, "prior", **held)  # type: ignore[no-any-return]
+
+
+def _restore_rounding(model: Model, rounding: Any) -> None:
+    """What bounds the rounding of rows that were forgotten before the model was saved."""
+    groups = model.schema.groups
+    need(len(rounding["squares"]) == len(groups), "rounding is of each group of columns")
+    for group, squares in zip(groups, rounding["squares"], strict=True):
+        if squares is not None:
+            need(group.kind in ("moments", "cross"), "squares are of columns with moments")
+            need(len(squares) == group.n_features, "squares are of each column of a group")
+            model.largest_squares[group.key] = squares
+    model.decayed = rounding["decayed"]
 
 
 def _restore_weighting(model: WeightedModel, weighting: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Container, Iterable
 from numbers import Real
@@ -81,6 +82,8 @@ class ChangingTables(RowByRow, FromSources):
         """Holds what a subtraction has left; raises NegativeTally where more was removed than
         there was. `gone` are the labels of rows that were forgotten."""
         model = self._fitted()
+        if self.half_life is not None:
+            model.weights_decayed()
         largest_squares = model.settle(rest, model.tally.aligned(rest.schema))
         rest.need_non_negative(action)
         self._take_held(rest, seen, what, model.tally.weightless_classes(gone))
@@ -279,10 +282,12 @@ class ChangingTables(RowByRow, FromSources):
         model = self._fitted()
         scaled = model.tally * float(factor)
         if factor:
+            if math.frexp(factor)[0] != 0.5:  # a power of two leaves every weight its digits
+                model.weights_decayed()
             self._model = model.with_tally(scaled)
         else:
             self._take_held(scaled, model.seen, model.reading.declared)
-            self._model.largest_squares = {}
+            self._model.largest_squares, self._model.decayed = {}, 0.0
         return self
 
     @learning
@@ -298,4 +303,5 @@ class ChangingTables(RowByRow, FromSources):
             mine.declared_classes, theirs.declared_classes
         )
         self._fitted().with_strings |= theirs.with_strings
+        self._model.take_rounding_of(theirs)
         return self

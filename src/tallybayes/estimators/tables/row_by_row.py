@@ -271,10 +271,10 @@ class RowByRow(TallyClassifier):
         if rows is None or not rows.holds:
             model = self._fitted()
             what = model.reading.declared
-            if self.half_life is not None or what.together or what.analyzers:
+            if self.half_life is not None or model.decayed or what.together or what.analyzers:
                 return False
             rows = self._open_rows(row)
-            hold(rows, model.tally)
+            hold(rows, model.tally, model.largest_squares)
             if live is not None:  # it has followed the same rows
                 self.__dict__[LIVE] = live
         live = self.__dict__.pop(LIVE, None)

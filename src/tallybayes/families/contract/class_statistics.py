@@ -76,7 +76,8 @@ class Statistics(NamedTuple):
         apart = x - mean
         taken = apart * apart * weight * n / total
         left = squares - taken
-        if not np.all((taken <= MAX_CANCELLATION * left) | (taken == 0.0)):
+        digits = _digits(apart, mean)
+        if not np.all((taken <= MAX_CANCELLATION * left * digits) | (taken == 0.0)):
             return False
         self.n[at], self.mean[at], self.squares[at] = total, mean - apart * weight / total, left
         return True
@@ -108,10 +109,16 @@ class Statistics(NamedTuple):
         mean = np.where(left > 0.0, self.mean - apart * weight / some, self.mean)
         taken = apart**2 * weight * self.n / some
         squares = np.where(left > 0.0, self.squares - taken, 0.0)
-        far = np.abs(apart)  # known to as many places as the mean is
-        digits = far / np.maximum(far + np.abs(self.mean), TINY)
+        digits = _digits(apart, self.mean)
         lost = (taken > MAX_CANCELLATION * squares * digits) | (self.n > MAX_CANCELLATION * left)
         return Statistics(left, mean, squares), lost & (left > 0.0) & (weight != 0.0)
+
+
+def _digits(apart: Array, mean: Array) -> Array:
+    """The share of a float64's digits that a difference from the mean has: it is known to as many
+    places as the mean is."""
+    far = np.abs(apart)
+    return np.asarray(far / np.maximum(far + np.abs(mean), TINY))
 
 
 class Spread(NamedTuple):

@@ -37,6 +37,9 @@ MAX_FIRST_ORDER_CHANGE = 1e-6  # relative change of a covariance of which the sq
 MIN_REMAINING_SHARE = 1e-3
 """The share of a class's spread that a row that is taken out has to leave."""
 
+MAX_UNKNOWN_SHARE = 1e-9
+"""The share of what is left that the rounding of the mean may be."""
+
 MAX_INTERMEDIATE = 1 << 20  # numbers of the intermediate results of rows that are read again
 
 
@@ -133,7 +136,13 @@ class LeftOut:
         distance = (apart * u).sum(axis=1)
         share = was * strength * weight / rest
         shrunk = 1.0 - share * distance
+        # the mean is known to its last place, and differences from it to no more
+        centre, deviation = self.group.shape.centre[k], self.group.shape.deviation[k]
+        place = (np.spacing(np.abs(centre)) / deviation).max(initial=0.0)
+        place *= np.sqrt(self.group.d / self.group.shape.least[k])
+        unknown = share * (2.0 * np.sqrt(distance) + place) * place
         again = ~some | few | (shrunk < MIN_REMAINING_SHARE) | (left < MIN_REMAINING_SHARE * n)
+        again |= unknown > MAX_UNKNOWN_SHARE * shrunk
         shrunk = np.where(again, 1.0, shrunk)
         moved = ridge / grown[:, None] - self.group.ridge(self.group.everyone.variance)
         diagonal = np.einsum("jj->j", inverse[k]) + (share / shrunk)[:, None] * u**2
