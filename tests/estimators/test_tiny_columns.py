@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -44,6 +45,26 @@ def test_the_columns_are_named():
         GaussianNB().fit(x, Y)
     with pytest.warns(UnderflowWarning, match=r"columns 1, 2 differ by less"):
         GaussianNB().partial_fit(x, Y, classes=[0, 1])
+
+
+GROUP = NaiveBayes({("a", "b"): Gaussian(covariance="full")})
+
+
+@pytest.mark.parametrize("spread", [1.0, 0.0], ids=["spread", "constant in each class"])
+@pytest.mark.parametrize("power", [-147, -149, -151, -154, -158, -162, -170])
+@pytest.mark.parametrize("model", [GaussianNB(), NaiveBayes({float: Gaussian()}), GROUP], ids=repr)
+def test_no_way_to_count_such_numbers_is_silent(model, power, spread):
+    x = (spread * X + (1.0 - spread) * Y[:, None]) * 10.0**power @ np.ones((1, 2))
+    rows = x if isinstance(model, GaussianNB) else pd.DataFrame(x, columns=["a", "b"])
+    found, warned = fitted(clone(model), rows)
+    assert warned or (found.predict(rows) == Y).mean() > 0.95
+    assert not warned or power < -147
+
+
+def test_a_warning_comes_when_later_rows_show_it():
+    model = GaussianNB().partial_fit([[0.0]], [0], classes=[0, 1])
+    with pytest.warns(UnderflowWarning, match="column 0 differ"):
+        model.partial_fit(X * 1e-162, Y).predict(X)
 
 
 @pytest.mark.filterwarnings("ignore::tallybayes.errors.UnderflowWarning")

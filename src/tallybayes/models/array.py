@@ -13,12 +13,13 @@ from tallybayes.engines.memory.arrays import ArrayEngine
 from tallybayes.engines.memory.leave_one_out import CompiledWithout, compile_without
 from tallybayes.families import ClassPrior
 from tallybayes.models.base import Model
+from tallybayes.models.data_warnings.tiny_columns import tiny_columns, warn_of_tiny
 from tallybayes.parameters import Formula, Parameters
 from tallybayes.parameters.formula_cells import Kind
 from tallybayes.parameters.score_terms import terms_of
 from tallybayes.schema import Columns, Schema
 from tallybayes.tables.values import as_text
-from tallybayes.tally import TableTally
+from tallybayes.tally import Moments, TableTally
 
 __all__ = ["ArrayModel"]
 
@@ -77,8 +78,15 @@ class ArrayModel(Model):
     def parameters(self) -> Parameters:
         return self.once("parameters", self._estimate)
 
+    def warn_of_tiny(self) -> None:
+        """Warns, once for each fit, of columns whose squares underflow."""
+        if isinstance(self.group, Moments):
+            names = self.columns.names or range(self.columns.n_features)
+            warn_of_tiny([names[j] for j in tiny_columns(self.group).tolist()], self.warned)
+
     def _estimate(self) -> Parameters:
         self.need_classes()
+        self.warn_of_tiny()
         parameters = self.family.parameters(self.group, self.tally.classes)
         for value in vars(parameters).values():  # attributes hand them out
             if isinstance(value, np.ndarray):

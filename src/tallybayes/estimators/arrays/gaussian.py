@@ -17,7 +17,6 @@ from tallybayes.estimators.arrays.generative import GenerativeClassifier
 from tallybayes.families import Gaussian
 from tallybayes.families.numeric.gaussian import MeanVariance
 from tallybayes.models.array import ArrayModel
-from tallybayes.models.data_warnings.tiny_columns import tiny_columns, warn_of_tiny
 from tallybayes.schema import Columns
 from tallybayes.tally.moments import origin_of
 
@@ -134,8 +133,7 @@ class GaussianNB(GenerativeClassifier):
         self, classes: NDArray[Any], x: Any, codes: NDArray[np.int32], weights: Array | None
     ) -> ArrayModel:
         model = super()._count_afresh(classes, x, codes, weights)
-        labels = self._feature_labels()
-        warn_of_tiny([labels[j] for j in tiny_columns(model.group).tolist()], model.warned)
+        model.warn_of_tiny()
         return model
 
     def _as_fitted(self, values: NDArray[np.float64]) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from tallybayes.errors import FamilyWarning, warn_user
 from tallybayes.models.columns.declarations import Declared
 from tallybayes.models.data_warnings.tiny_columns import tiny_columns, warn_of_tiny
-from tallybayes.tally import GridCounts, Moments, TableTally
+from tallybayes.tally import CrossMoments, GridCounts, Moments, TableTally
 
 __all__ = ["check_counts", "need_two_levels"]
 
@@ -25,7 +25,7 @@ def check_counts(tally: TableTally, declared: Declared, warned: set[Hashable]) -
     ValueError
         If a column that is declared Bernoulli has more than two levels.
     """
-    if declared.families:
+    if declared.families or declared.groups:
         need_two_levels(tally, declared)
         _warn_of_fractions(tally, declared, warned)
         _warn_of_tiny_numbers(tally, declared, warned)
@@ -69,12 +69,12 @@ def _warn_of_fractions(tally: TableTally, declared: Declared, warned: set[Hashab
 
 def _warn_of_tiny_numbers(tally: TableTally, declared: Declared, warned: set[Hashable]) -> None:
     """Warns of columns that are declared Gaussian and whose squares underflow, once a fit."""
-    tiny = [
-        columns.names[0]
-        for columns, group in zip(tally.schema.groups, tally.groups, strict=True)
-        if isinstance(group, Moments)
-        and columns.names is not None
-        and getattr(declared.families.get(columns.names[0]), "needs_squares", False)
-        and len(tiny_columns(group))
-    ]
+    tiny: list[str] = []
+    for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
+        names = columns.names
+        if names is None or not isinstance(group, Moments | CrossMoments):
+            continue
+        of_one = declared.families.get(names[0])  # a group is read by its squares, too
+        if isinstance(group, CrossMoments) or getattr(of_one, "needs_squares", False):
+            tiny += [names[j] for j in tiny_columns(group).tolist()]
     warn_of_tiny(tiny, warned)
