@@ -247,11 +247,15 @@ class Schema:
     groups : tuple of Columns
     by_name : bool
         For tables: groups are joined by name and may be added.
+    column_names : tuple of str
+        For tables: the columns in their order, those without a value too, where that is known. They
+        are not what is counted: schemas with other names may be equal.
     """
 
     classes: NDArray[Any]
     groups: tuple[Columns, ...]
     by_name: bool = False
+    column_names: tuple[str, ...] = ()
 
     def _repr_html_(self) -> str:
         """The groups of columns as a table."""
@@ -268,6 +272,11 @@ class Schema:
             lines,
             note + (", …" if len(self.classes) > MAX_SHOWN else ""),
         )
+
+    @property
+    def names_of_groups(self) -> list[str]:
+        """The columns that have a tally."""
+        return list(dict.fromkeys(name for group in self.groups for name in group.names or ()))
 
     @property
     def mixed(self) -> list[str]:
@@ -289,7 +298,10 @@ class Schema:
         _need_one_way(self.groups, other.groups)
         theirs = {group.key: group for group in other.groups}
         groups = [g.join(theirs.pop(g.key)) if g.key in theirs else g for g in self.groups]
-        return replace(self, classes=classes, groups=(*groups, *theirs.values()))
+        names = tuple(dict.fromkeys((*self.column_names, *other.column_names)))
+        return replace(
+            self, classes=classes, groups=(*groups, *theirs.values()), column_names=names
+        )
 
     def fingerprint(self) -> str:
         """A digest (hexadecimal) that is equal for equal schemas, on any machine."""

@@ -72,12 +72,15 @@ def _level_array(value: Any, where: str) -> NDArray[Any]:
 
 def tally_header(schema: Schema) -> dict[str, Any]:
     """What the file of a tally holds beside its arrays."""
-    return {
+    header = {
         "tally": "TableTally",
         "classes": schema.classes,
         "groups": plain_groups(schema),
         "by_name": schema.by_name,
     }
+    if schema.column_names:
+        header["column_names"] = schema.column_names
+    return header
 
 
 def is_tally(header: Any) -> bool:
@@ -277,7 +280,9 @@ def restored_parts(
         columns = _columns(one, f"groups[{i}]")
         groups.append(columns)
         tallies.append(_tally(columns, held.get(f"group{i}", {}), len(classes), f"group{i}"))
-    schema = Schema(classes, tuple(groups), by_name)
+    column_names = header.get("column_names", ())
+    unique(each(text, of=tuple))(column_names, "column_names")
+    schema = Schema(classes, tuple(groups), by_name, column_names)
     if by_name:
         _need_names(schema)
     else:

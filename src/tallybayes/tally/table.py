@@ -398,4 +398,7 @@ class TableTally:
         """
         encoded, arrays = persistence.read(path)
         with persistence.refusing(persistence.name_of(path), "tally"):
-            return cls.restored(persistence.decode(encoded), arrays)
+            header = persistence.decode(encoded)
+            if isinstance(header, dict) and isinstance(header.get("names"), np.ndarray):
+                header["column_names"] = tuple(header["names"].tolist())  # of a model
+            return cls.restored(header, arrays)

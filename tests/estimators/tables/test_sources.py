@@ -22,6 +22,7 @@ from tallybayes.errors import NegativeTally, SourceError, StaleWarning, UnseenLe
 from tallybayes.estimators.tables.sources.part_by_part import tables_of
 from tallybayes.families import Categorical, Gaussian, Multinomial, Poisson
 from tallybayes.sources.batches.streams import Batches
+from tallybayes.tally import TableTally
 
 MODELS = {
     "plain": NaiveBayes,
@@ -322,6 +323,37 @@ def test_no_more_than_a_few_parts_are_held_at_a_time(frame):
 
 
 # ---- tallies without a model ---------------------------------------------------------------------
+@pytest.mark.parametrize("way", ["as it is", "a file", "a model's file", "collected", "merged"])
+def test_a_model_of_a_tally_has_the_columns_without_a_value_too(way, tmp_path):
+    rows = pd.DataFrame(
+        {"none": [None] * 3, "a": [1.0, 2.0, 4.0], "nan": [np.nan] * 3, "t": ["x", "y", None]}
+    )
+    y = ["u", "v", "u"]
+    expected = NaiveBayes().fit(rows, y)
+    tally = expected.tally_
+    if way == "a file":
+        tally.save(tmp_path / "t.tally")
+        tally = TableTally.load(tmp_path / "t.tally")
+    elif way == "a model's file":
+        expected.save(tmp_path / "m.tally")
+        tally = TableTally.load(tmp_path / "m.tally")
+    elif way == "collected":
+        tally = collect(rows.assign(y=y), "y")
+    elif way == "merged":
+        tally = collect(rows[["none", "a"]], y).merged(collect(rows[["nan", "t"]], y))
+    model = NaiveBayes.from_tally(tally)
+    if way == "merged":
+        assert set(model.feature_names_in_) == set(rows)
+        return
+    assert model.feature_names_in_.tolist() == list(rows)
+    assert model.partial_fit(rows, y).feature_names_in_.tolist() == list(rows)
+    # of a difference, what no row holds any more is gone
+    less = expected.tally_ - NaiveBayes().fit(rows[:2].assign(a=None), y[:2]).tally_.aligned(
+        expected.tally_.schema
+    )
+    assert "t" not in NaiveBayes.from_tally(less).feature_names_in_.tolist()
+
+
 def test_tallies_of_parts_add_up_to_that_of_all(frame, folder):
     halves = frame[:250], frame[250:]
     whole = collect(folder / "t.parquet", "y")

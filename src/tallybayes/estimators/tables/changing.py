@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Container, Iterable
+from dataclasses import replace
 from numbers import Real
 from typing import Any, Self
 
@@ -30,18 +31,12 @@ from tallybayes.models.columns.reading import Reading
 from tallybayes.models.columns.rows import Names, rows_to_forget
 from tallybayes.models.merge_rules import need_same_declarations
 from tallybayes.models.table import Chosen, TableModel
-from tallybayes.schema import Schema
 from tallybayes.tables import Table
 from tallybayes.tally import TableTally
 
 __all__ = ["ChangingTables"]
 
 Array = NDArray[np.float64]
-
-
-def _columns_of(schema: Schema) -> set[str]:
-    """The columns that have a tally."""
-    return {name for group in schema.groups for name in group.names or ()}
 
 
 class ChangingTables(RowByRow, FromSources):
@@ -61,6 +56,14 @@ class ChangingTables(RowByRow, FromSources):
     @abstractmethod
     def _table(self, x: Any, out: Container[str], needed: Container[str] | None = None) -> Table:
         """Rows as plain columns."""
+
+    @property
+    def tally_(self) -> TableTally:
+        """Everything that was counted, and the names of all columns. The model takes a copy before
+        it changes it again."""
+        tally = super().tally_
+        names = tuple(self._fitted().seen.seen)
+        return TableTally(replace(tally.schema, column_names=names), tally.classes, tally.groups)
 
     # ---- holding other counts --------------------------------------------------------------------
     def _add_batch(
@@ -133,7 +136,7 @@ class ChangingTables(RowByRow, FromSources):
         if weightless is not None and len(weightless):
             keep = weightless if keep is None else joined_declared(keep, weightless)
         tally = tally.held(keep)
-        gone = _columns_of(model.schema) - _columns_of(tally.schema)
+        gone = set(model.schema.names_of_groups) - set(tally.schema.names_of_groups)
         gone -= set(names_declared(self.columns))
         if weighting is not None:
             gone -= {column.name for column in weighting.learned.columns}

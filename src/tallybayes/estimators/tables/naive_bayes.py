@@ -213,7 +213,9 @@ class NaiveBayes(Calibrated, AsDistributions):
         model = cls(**parameters)
         model._validate_params()
         counted = _without_nothing(tally.copy())
-        names = list(dict.fromkeys(n for group in counted.schema.groups for n in group.names or ()))
+        names = counted.schema.names_of_groups
+        gone = set(tally.schema.names_of_groups) - set(names)
+        names = [n for n in dict.fromkeys((*tally.schema.column_names, *names)) if n not in gone]
         seen = Names(names, frozenset(names))
         held = model._hold(counted, seen, declared(model.columns), has_names=True)
         held.chosen = model._kept(held.chosen)
