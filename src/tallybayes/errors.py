@@ -135,6 +135,9 @@ class NegativeTally(ValueError):
         The column, if it was in one.
     """
 
+    label: str | None
+    column: str | None
+
     def __init__(
         self, message: str = "", *, label: str | None = None, column: str | None = None
     ) -> None:

@@ -165,10 +165,10 @@ class ClassConditional(Distribution):
         return False
 
     def __init__(self, classes: NDArray[Any], features: Sequence[Any]) -> None:
-        self.classes = np.asarray(classes)
-        self.features = list(features)
-        self.batch_shape = (len(self.classes),)
-        self.event_shape = (len(self.features),)
+        self.classes: NDArray[Any] = np.asarray(classes)
+        self.features: list[Any] = list(features)
+        self.batch_shape: tuple[int, ...] = (len(self.classes),)
+        self.event_shape: tuple[Any, ...] = (len(self.features),)
 
     def _details(self) -> dict[str, str]:
         return {"classes": shown(self.classes.tolist()), "features": shown(self.features)}

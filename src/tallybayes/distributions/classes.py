@@ -42,23 +42,23 @@ classes=['ham', 'spam'] probs=[0.25, 0.75]>
     [0.75, 0.25]
     """
 
-    batch_shape = ()
-    event_shape = ()
+    batch_shape: tuple[int, ...] = ()
+    event_shape: tuple[Any, ...] = ()
 
     def __init__(self, log_probs: ArrayLike, classes: ArrayLike) -> None:
-        self.log_probs = np.array(log_probs, dtype=np.float64)
-        self.classes = np.array(classes)
+        self.log_probs: NDArray[np.float64] = np.array(log_probs, dtype=np.float64)
+        self.classes: NDArray[Any] = np.array(classes)
         if self.log_probs.ndim != 1 or self.log_probs.shape != self.classes.shape:
             raise ValueError(
                 f"log_probs has the shape {self.log_probs.shape} for labels of the shape "
                 f"{self.classes.shape}: give one log-probability a label"
             )
-        self.probs = np.exp(self.log_probs)
+        self.probs: NDArray[np.float64] = np.exp(self.log_probs)
         if not np.isclose(self.probs.sum(), 1.0):
             raise ValueError(
                 f"the probabilities sum to {self.probs.sum().item()!r}; they must sum to 1"
             )
-        self.dtype = self.classes.dtype
+        self.dtype: np.dtype[Any] = self.classes.dtype
         self._code = {label: k for k, label in enumerate(self.classes.tolist())}
 
     def _details(self) -> dict[str, str]:

@@ -136,15 +136,15 @@ class LevelColumn(Column):
         one.
     """
 
-    dtype = np.dtype(object)
+    dtype: np.dtype[Any] = np.dtype(object)
 
     def __init__(self, name: str, what: str, part: LevelsPart, classes: NDArray[Any]) -> None:
         missing = np.exp(part.table[:, 0]) if part.has_missing else None
         super().__init__(name, what, part, classes, missing)
-        self.levels = list(part.levels)
+        self.levels: list[str] = list(part.levels)
         probs = np.exp(part.table[:, 1 : 1 + len(self.levels)])
         total = probs.sum(axis=1, keepdims=True)
-        self.probs = probs / np.where(total > 0.0, total, 1.0) if part.has_missing else probs
+        self.probs: Array = probs / np.where(total > 0.0, total, 1.0) if part.has_missing else probs
 
     def _column(self, values: NDArray[Any]) -> Any:
         column = self._read(values)
@@ -204,6 +204,8 @@ class NumberColumn(Column):
         P(missing | c), P(number | c) and P(string | c); a missing value has 0 where missing values
         add nothing.
     """
+
+    strings: list[str]
 
     def __init__(self, name: str, what: str, part: Any, classes: NDArray[Any], law: Law) -> None:
         kinds = np.tile([0.0, 1.0], (len(classes), 1))

@@ -53,7 +53,7 @@ class Multinomial(ArrayConditional):
     probs, log_probs : float64 arrays (n_classes, n_features)
     """
 
-    dtype = np.dtype(np.int64)
+    dtype: np.dtype[Any] = np.dtype(np.int64)
     shares_total = True
 
     def column(self, name: Any) -> Multinomial:
@@ -61,8 +61,8 @@ class Multinomial(ArrayConditional):
 
     def __init__(self, log_probs: Array, classes: NDArray[Any], features: Sequence[Any]) -> None:
         super().__init__(classes, features)
-        self.log_probs = np.asarray(log_probs)
-        self.probs = np.exp(self.log_probs)
+        self.log_probs: Array = np.asarray(log_probs)
+        self.probs: Array = np.exp(self.log_probs)
 
     def _marginal(self, index: list[int]) -> Multinomial:
         raise TypeError(

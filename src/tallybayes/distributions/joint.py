@@ -45,13 +45,13 @@ class Joint(Distribution):
     -1.6121
     """
 
-    batch_shape = ()
+    batch_shape: tuple[int, ...] = ()
 
     def __init__(self, prior: Categorical, conditional: ClassConditional) -> None:
         self.prior = prior
         self.conditional = conditional
-        self.event_shape = (list(conditional.event_shape), [])
-        self.dtype = conditional.dtype
+        self.event_shape: tuple[Any, ...] = (list(conditional.event_shape), [])
+        self.dtype: np.dtype[Any] = conditional.dtype
 
     def _details(self) -> dict[str, str]:
         factors = f"P(y): {type(self.prior).__name__}, p(x | y): {type(self.conditional).__name__}"

@@ -70,10 +70,10 @@ class ScipyLaw(Law):
     """
 
     def __init__(self, name: str, **parameters: Array) -> None:
-        self.distribution = getattr(stats(), name)
+        self.distribution: Any = getattr(stats(), name)
         self.parameters = parameters
-        self.frozen = self.distribution(**parameters)
-        self.whole = name in DISCRETE
+        self.frozen: Any = self.distribution(**parameters)
+        self.whole: bool = name in DISCRETE
 
     def draw(self, codes: Index, rng: Any) -> Array:
         of_rows = {name: values[codes] for name, values in self.parameters.items()}
@@ -191,7 +191,7 @@ class MixtureLaw(Law):
         self.values = values
         self.atoms = atoms
         self.weights = weights
-        self.whole = law.whole
+        self.whole: bool = law.whole
 
     def draw(self, codes: Index, rng: Any) -> Array:
         shares = np.concatenate([self.atoms, self.weights], axis=1)[codes]
@@ -243,17 +243,18 @@ class BinsLaw(Law):
         The bin that each is in, ascending.
     """
 
+    last: Index
     frozen = None
 
     def __init__(
         self, probs: Array, edges: Array, values: Array, weight: Array, bins: Index
     ) -> None:
         self.probs = probs
-        self.edges = edges
+        self.edges: Array = edges
         self.values = values
         self.bins = bins
         mass = np.bincount(bins, weights=weight, minlength=probs.shape[1])
-        self.within = weight / np.where(mass > 0.0, mass, 1.0)[bins]  # P(value | bin)
+        self.within: Array = weight / np.where(mass > 0.0, mass, 1.0)[bins]  # P(value | bin)
         self.last = np.cumsum(np.bincount(bins, minlength=probs.shape[1]))  # of each bin, one on
 
     def draw(self, codes: Index, rng: Any) -> Array:

@@ -41,6 +41,8 @@ class IndependentCategorical(ArrayConditional):
     probs : list of float64 arrays (n_classes, n_levels of the column)
     """
 
+    values: list[list[Any]] | None
+
     def __init__(
         self,
         log_probs: Sequence[Array],
@@ -53,9 +55,9 @@ class IndependentCategorical(ArrayConditional):
         self._tables = [
             np.concatenate([table, log_unseen[:, [j]]], axis=1) for j, table in enumerate(log_probs)
         ]
-        self.probs = [np.exp(table) for table in log_probs]
+        self.probs: list[Array] = [np.exp(table) for table in log_probs]
         self.values = None if values is None else [v.tolist() for v in values]
-        self.dtype = np.dtype(np.int64) if values is None else np.dtype(object)
+        self.dtype: np.dtype[Any] = np.dtype(np.int64) if values is None else np.dtype(object)
 
     def as_levels(self) -> Levels | None:
         if len(self.features) > 1:

@@ -110,7 +110,7 @@ class IndependentBernoulli(ArrayConditional):
         The columns one by one.
     """
 
-    dtype = np.dtype(np.int64)
+    dtype: np.dtype[Any] = np.dtype(np.int64)
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class IndependentBernoulli(ArrayConditional):
         self._log_present = log_present
         self._log_absent = log_absent
         self.threshold = threshold
-        self.probs = np.exp(log_present)
+        self.probs: Array = np.exp(log_present)
 
     @cached_property
     def frozen(self) -> Any:

@@ -53,7 +53,7 @@ class ProductOfColumns(ClassConditional):
     ['degrees', 'sky']
     """
 
-    dtype = np.dtype(object)
+    dtype: np.dtype[Any] = np.dtype(object)
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class ProductOfColumns(ClassConditional):
         write: Callable[[dict[str, Any], int], Any],
     ) -> None:
         super().__init__(classes, names_of(columns))
-        self.columns = list(columns)
+        self.columns: list[Column | GroupOfCounts | GroupOfNumbers] = list(columns)
         self._read = read
         self._write = write
 

@@ -31,6 +31,9 @@ class PartOfGroup:
         Which of its columns.
     """
 
+    whole: CorrelatedPart | PartOfGroup
+    index: list[int]
+
     def __init__(self, whole: CorrelatedPart | PartOfGroup, index: list[int]) -> None:
         self.whole, self.index = whole, index
         self.columns: tuple[str, ...] = tuple(whole.columns[j] for j in index)

@@ -42,6 +42,8 @@ class ArrayModel(Model):
         Counts and scores arrays.
     """
 
+    tally: TableTally
+
     def __init__(
         self,
         tally: TableTally,
@@ -54,7 +56,7 @@ class ArrayModel(Model):
         super().__init__(tally, prior, whose)
         self.family = family
         self.dtype = dtype
-        self.engine = ArrayEngine() if engine is None else engine
+        self.engine: ArrayEngine = ArrayEngine() if engine is None else engine
 
     def with_tally(self, tally: TableTally) -> Self:
         return self._handed_on(

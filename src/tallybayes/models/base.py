@@ -72,7 +72,7 @@ class Model(ABC):
         tally.schema.classes.flags.writeable = False  # an attribute hands them out
         self.prior = prior
         self.whose = whose
-        self.shared = False
+        self.shared: bool = False
         self.taken: tuple[Any, ...] | None = None
         self.largest_squares: dict[Any, Array] = {}
         self.decayed = 0.0

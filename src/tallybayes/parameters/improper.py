@@ -16,6 +16,9 @@ class ImproperPrior(Exception):
         What to declare.
     """
 
+    what: str
+    instead: str
+
     def __init__(self, what: str, instead: str) -> None:
         super().__init__(f"{what}: {instead}")
         self.what, self.instead = what, instead

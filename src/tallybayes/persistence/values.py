@@ -87,7 +87,13 @@ def dtype_of(text: Any) -> np.dtype[Any]:
         raise ModelFileError(f"the type {text!r} is not known on this machine") from None
 
 
-PYTHON_TYPES = {"b": (bool,), "i": (int,), "u": (int,), "f": (int, float), "U": (str,)}
+PYTHON_TYPES: dict[str, tuple[type, ...]] = {
+    "b": (bool,),
+    "i": (int,),
+    "u": (int,),
+    "f": (int, float),
+    "U": (str,),
+}
 
 
 class _Decoder:

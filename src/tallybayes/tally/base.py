@@ -164,7 +164,7 @@ class Tally:
         names = (*self.frame, *self.additive)
         return all(np.array_equal(getattr(self, n), getattr(other, n)) for n in names)
 
-    __hash__ = None  # type: ignore[assignment]  # tallies are mutable values
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # tallies are mutable values
 
     def holds_the_same(self, other: Tally) -> bool:
         """Whether both count the same rows, in whatever order and parts they were counted."""

@@ -30,12 +30,12 @@ class ClassCounts(Tally):
         weight 1.
     """
 
-    additive = ("count", "squared_weights")
+    additive: ClassVar[tuple[str, ...]] = ("count", "squared_weights")
     squares: ClassVar[tuple[str, ...]] = ("squared_weights",)
 
     def __init__(self, count: Array, squared_weights: Array | None = None) -> None:
         self.count = count
-        self.squared_weights = count.copy() if squared_weights is None else squared_weights
+        self.squared_weights: Array = count.copy() if squared_weights is None else squared_weights
 
     @classmethod
     def zeros(cls, n_classes: int) -> ClassCounts:

@@ -11,7 +11,7 @@ about a point b near them; the error of a product is at most
 
 from __future__ import annotations
 
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,8 +41,15 @@ class CrossMoments(Tally):
         The lower triangle of S2, row by row.
     """
 
-    additive = ("n", "s1_hi", "s1_lo", "s2_hi", "s2_lo", "n_lo")
-    frame = ("origin",)
+    additive: ClassVar[tuple[str, ...]] = ("n", "s1_hi", "s1_lo", "s2_hi", "s2_lo", "n_lo")
+    frame: ClassVar[tuple[str, ...]] = ("origin",)
+
+    n: Array
+    n_lo: Array
+    s1_hi: Array
+    s1_lo: Array
+    s2_hi: Array
+    s2_lo: Array
 
     def __init__(
         self,

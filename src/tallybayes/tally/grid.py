@@ -12,7 +12,7 @@ Bins, quantiles, densities and the choice of a family are read from these counts
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,13 +74,13 @@ class GridCounts(Tally):
     budget : int
     """
 
-    additive = ("counts",)
+    additive: ClassVar[tuple[str, ...]] = ("counts",)
     fixed_width = False
 
     def __init__(self, shift: int, keys: Keys, counts: Array, budget: int = BUDGET) -> None:
-        self.shift = shift
-        self.keys = keys
-        self.counts = counts
+        self.shift: int = shift
+        self.keys: Keys = keys
+        self.counts: Array = counts
         self.budget = budget
 
     @classmethod
@@ -164,7 +164,7 @@ class GridCounts(Tally):
             and np.array_equal(self.counts, other.counts)
         )
 
-    __hash__ = None
+    __hash__: ClassVar[None] = None
 
     def _column_of(self, cell: list[int]) -> int:
         return 0

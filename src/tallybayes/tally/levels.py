@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,8 @@ class LevelCounts(Tally):
         Rows, or weight.
     """
 
-    additive = ("counts",)
-    frame = ("start",)
+    additive: ClassVar[tuple[str, ...]] = ("counts",)
+    frame: ClassVar[tuple[str, ...]] = ("start",)
 
     def __init__(self, start: NDArray[np.int64], counts: NDArray[np.float64]) -> None:
         self.start = start

@@ -9,7 +9,7 @@ the others' variance, whatever rows it was added or removed with.
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,8 +73,13 @@ class Moments(Tally):
         from the origin would not fit the sums.
     """
 
-    additive = ("n", "s1_hi", "s1_lo", "s2_hi", "s2_lo", "n_lo")
-    frame = ("origin",)
+    additive: ClassVar[tuple[str, ...]] = ("n", "s1_hi", "s1_lo", "s2_hi", "s2_lo", "n_lo")
+    frame: ClassVar[tuple[str, ...]] = ("origin",)
+
+    s1_hi: Array
+    s1_lo: Array
+    s2_hi: Array
+    s2_lo: Array
 
     def __init__(
         self,
@@ -88,7 +93,7 @@ class Moments(Tally):
     ) -> None:
         self.origin = origin
         self.n = n
-        self.n_lo = np.zeros_like(n) if n_lo is None else n_lo
+        self.n_lo: Array = np.zeros_like(n) if n_lo is None else n_lo
         self.s1_hi, self.s1_lo = s1_hi, s1_lo
         self.s2_hi, self.s2_lo = s2_hi, s2_lo
 

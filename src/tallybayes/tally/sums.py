@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,7 +21,7 @@ class FeatureSums(Tally):
     sums : float64 array (n_classes, n_features)
     """
 
-    additive = ("sums",)
+    additive: ClassVar[tuple[str, ...]] = ("sums",)
 
     def __init__(self, sums: NDArray[np.float64]) -> None:
         self.sums = sums

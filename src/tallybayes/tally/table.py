@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -199,7 +199,7 @@ class TableTally:
                 return False
         return _hold_the_same(self.aligned(both), other.aligned(both))
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def aligned(self, schema: Schema) -> TableTally:
         """The same counts in a schema that holds this one's classes, levels and columns."""

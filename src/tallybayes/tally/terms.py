@@ -265,7 +265,7 @@ class TermCounts:
             return False
         return all(np.array_equal(mine[name], theirs[name]) for name in mine)
 
-    __hash__ = None  # type: ignore[assignment]  # it is compared by value
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # it is compared by value
 
     # ---- subtracting -----------------------------------------------------------------------------
     def prune(self, min_df: float) -> Self:

@@ -6,7 +6,7 @@ when tallies are added; a class is its place among those of the schema.
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +30,12 @@ class TextCounts(Tally):
         Its labels are places of classes, those that have documents.
     """
 
-    additive = ("documents",)
+    additive: ClassVar[tuple[str, ...]] = ("documents",)
     fixed_width = False
 
     def __init__(self, n_classes: int, held: TermCounts) -> None:
         self._n_classes = n_classes
-        self.held = held
+        self.held: TermCounts = held
 
     @classmethod
     def zeros(cls, n_classes: int) -> TextCounts:
@@ -122,7 +122,7 @@ class TextCounts(Tally):
             return NotImplemented
         return self.n_classes == other.n_classes and self.held == other.held
 
-    __hash__ = None
+    __hash__: ClassVar[None] = None
 
     # ---- reading and placing ---------------------------------------------------------------------
     def place(self, rows: NDArray[np.intp], n_classes: int) -> Self:

@@ -151,6 +151,9 @@ class KnownTerms:
         Distinct and sorted.
     """
 
+    analyzer: Analyzer
+    terms: Terms
+
     def __init__(self, analyzer: Analyzer, terms: Terms) -> None:
         self.analyzer, self.terms = analyzer, terms
 

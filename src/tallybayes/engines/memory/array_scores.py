@@ -32,9 +32,9 @@ class CompiledScore:
         self.parameters = parameters
         self.columns = columns
         self.whose = whose
-        self.offset = np.ascontiguousarray(parameters.offset + log_prior)
+        self.offset: Array = np.ascontiguousarray(parameters.offset + log_prior)
         self.fallback = fallback
-        self.n_classes = len(log_prior)
+        self.n_classes: int = len(log_prior)
         self._dense: _kernels.DenseScorer | None = None
         self._lanes: _kernels.LaneScorer | None = None
 

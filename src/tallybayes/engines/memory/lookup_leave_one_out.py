@@ -63,8 +63,8 @@ class CellTables:
 
     def __init__(self, laws: tuple[Cells, ...]) -> None:
         self.laws = laws
-        self.others_change = any(law.others_change for law in laws)
-        self.start = stacked([law.log_prob() for law in laws], 0)[1]
+        self.others_change: bool = any(law.others_change for law in laws)
+        self.start: NDArray[np.int64] = stacked([law.log_prob() for law in laws], 0)[1]
 
     def replace(self, x: Any, own: Index, weight: float, scores: Array) -> None:
         """Ordinary scores (n_rows, n_classes) of codes x (n_rows, n_columns) replaced, in place, by

@@ -35,6 +35,12 @@ class Columns:
         Conditions under which a row has no prediction.
     """
 
+    formula: Formula
+    stages: Stages
+    dialect: Dialect
+    names: Mapping[str, str]
+    kinds: Mapping[str, Kind]
+
     def __init__(
         self,
         formula: Formula,

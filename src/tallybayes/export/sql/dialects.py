@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from typing import ClassVar
 
 from tallybayes.export.sql.dialect import Dialect
 from tallybayes.parameters.formula_cells import Kind
@@ -73,8 +74,8 @@ class Postgres(Dialect):
 
     title = "PostgreSQL"
     fence = "OFFSET 0"
-    most_columns = 1664
-    most_name = 63
+    most_columns: ClassVar[int | None] = 1664
+    most_name: ClassVar[int | None] = 63
     double = "double precision"
 
     def holds(self, text: str) -> bool:
@@ -282,7 +283,7 @@ class Snowflake(Dialect):
 
     title = "Snowflake"
     first = 0
-    most_name = 255
+    most_name: ClassVar[int | None] = 255
 
     def string(self, text: str) -> str:
         escaped = text.replace("\\", "\\\\").replace("\0", "\\0")

@@ -196,7 +196,7 @@ class LevelReading(NamedTuple):
 class LevelFamily(ColumnFamily, ABC):
     """A family of columns of levels."""
 
-    reads = "levels"
+    reads: ClassVar[Literal["levels", "numbers", "documents"]] = "levels"
 
     @abstractmethod
     def likelihood(self, counted: CountedLevels, context: Context) -> LevelReading:
@@ -266,7 +266,7 @@ class BinnedReading:
 class NumberFamily(ColumnFamily, ABC):
     """A family of columns of numbers."""
 
-    reads = "numbers"
+    reads: ClassVar[Literal["levels", "numbers", "documents"]] = "numbers"
 
     @abstractmethod
     def likelihood(self, counts: NumberCounts, context: Context) -> NumberDensity | BinnedReading:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,7 +74,7 @@ class DocumentLikelihood(ABC):
 class DocumentFamily(ColumnFamily, ABC):
     """A family of columns of text."""
 
-    reads = "documents"
+    reads: ClassVar[Literal["levels", "numbers", "documents"]] = "documents"
 
     @property
     @abstractmethod

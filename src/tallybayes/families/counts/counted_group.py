@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,7 @@ class MultinomialCounts(GroupLikelihood):
         α_j.
     """
 
-    score_kind = "counts"
+    score_kind: ClassVar[Literal["counts", "triangular"]] = "counts"
     holds = "counts"
 
     family: Multinomial

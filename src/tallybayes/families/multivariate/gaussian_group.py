@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,7 +69,7 @@ class GaussianGroup(GroupLikelihood):
         What they are read from.
     """
 
-    score_kind = "triangular"
+    score_kind: ClassVar[Literal["counts", "triangular"]] = "triangular"
     holds = "numbers"
 
     family: Gaussian

@@ -33,11 +33,13 @@ class GaussianColumns:
         Of all classes together, (1,), a column each.
     """
 
+    everyone: Statistics
+
     def __init__(
         self, family: Gaussian, own: Sequence[Statistics], everyone: Sequence[Statistics]
     ) -> None:
         self.family = family
-        self.own = Statistics(*(np.stack(part) for part in zip(*own, strict=True)))
+        self.own: Statistics = Statistics(*(np.stack(part) for part in zip(*own, strict=True)))
         self.everyone = Statistics(*(np.stack(part) for part in zip(*everyone, strict=True)))
 
     def learn(self, columns: list[int], x: list[float], k: int, weight: float) -> None:

@@ -158,19 +158,26 @@ class LeftOut:
         The terms that other documents hold.
     """
 
+    common: _Common
+    own: NDArray[np.int32]
+    weight: Array
+    n: int
+    n_classes: int
+    x: Array
+
     def __init__(
         self, common: _Common, documents: Documents, own: NDArray[np.int32], weight: Array
     ) -> None:
         tally, terms = common.tally, documents.terms
         self.common, self.own, self.weight = common, own, weight
         self.n, self.n_classes = len(documents), tally.n_classes
-        self.document = np.repeat(np.arange(self.n), np.diff(documents.indptr))
-        self.documents = _without(tally.documents, own, weight)
+        self.document: NDArray[np.intp] = np.repeat(np.arange(self.n), np.diff(documents.indptr))
+        self.documents: Array = _without(tally.documents, own, weight)
         before = common.frequency[terms]
         rest = before - weight[self.document]
-        self.gone = rest <= SLACK * before
+        self.gone: NDArray[np.bool_] = rest <= SLACK * before
         self._held = np.where(self.gone, 1.0, rest)  # N_t without the document
-        self.n_terms = tally.n_terms - self.of_documents(self.gone.astype(np.float64))
+        self.n_terms: Array = tally.n_terms - self.of_documents(self.gone.astype(np.float64))
         counted, self.x = self._values(documents)
         self._expand(terms, counted)
 
@@ -196,19 +203,19 @@ class LeftOut:
     def _expand(self, terms: NDArray[np.int32], counted: Array) -> None:
         tally, common = self.common.tally, self.common
         size = np.diff(tally.start)[terms]
-        self.entry = np.repeat(np.arange(len(terms)), size)
+        self.entry: NDArray[np.intp] = np.repeat(np.arange(len(terms)), size)
         first = np.cumsum(size) - size
         self._pair = np.arange(len(self.entry)) - first[self.entry] + tally.start[terms][self.entry]
-        self.classes = tally.classes[self._pair]
+        self.classes: NDArray[np.int32] = tally.classes[self._pair]
         held = tally.counts if common.transforms is None else tally.sums
         assert held is not None
         was = held[self._pair]
         row = self.document[self.entry]
-        self.is_own = self.classes == self.own[row]
+        self.is_own: NDArray[np.bool_] = self.classes == self.own[row]
         taken = np.where(self.is_own, (self.weight[self.document] * counted)[self.entry], 0.0)
         self._was = was
         left = was - taken
-        self.pair = np.where((left <= SLACK * was) | self.gone[self.entry], 0.0, left)
+        self.pair: Array = np.where((left <= SLACK * was) | self.gone[self.entry], 0.0, left)
         self._plain = self.pair
         if common.reads_idf:
             self.pair = self.pair * self._idf[self.entry]

@@ -59,6 +59,10 @@ class LinearScorer:
         The idf that enters values, and the one that multiplies them.
     """
 
+    numbers: Coefficients
+    intercept: Array
+    idf: Array | None
+
     def __init__(
         self,
         tally: TermCounts,

@@ -38,7 +38,7 @@ class LiveCells:
     """
 
     def __init__(self, n_classes: int) -> None:
-        self.size = 0
+        self.size: int = 0
         self.counts: Array = np.zeros((64, n_classes))
         self.rows: Array = np.zeros(64)
         self.pseudo: Array = np.zeros(64)  # S·q, where q is not a share of the rows
@@ -51,7 +51,7 @@ class LiveCells:
         self.row: Array = np.zeros(0)
         self.share: list[float | None] = []  # S·q of every cell, where it is the same
         self.in_effective_rows: list[bool] = []
-        self.growth = 1.0  # of the strength of those laws since they were read
+        self.growth: float = 1.0  # of the strength of those laws since they were read
 
     def add_law(self, law: CellLaw, *, in_effective_rows: bool = False) -> int:
         """Adds a law and returns its number. Its cells stand in order from ``start`` on.

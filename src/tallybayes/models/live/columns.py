@@ -11,9 +11,17 @@ from numpy.typing import NDArray
 
 from tallybayes.models.columns.mixed import A_NUMBER
 from tallybayes.models.live.cells import LiveCells, Touched
+from tallybayes.parameters import Unseen
 from tallybayes.tables.values import as_scalar, as_text
 
-__all__ = ["Outgrown", "Together", "columns_together", "live_column"]
+__all__ = [
+    "LevelsColumn",
+    "NumbersColumn",
+    "Outgrown",
+    "Together",
+    "columns_together",
+    "live_column",
+]
 
 Array = NDArray[np.float64]
 
@@ -43,19 +51,22 @@ def _scalar(value: Any) -> Any:
 class LevelsColumn:
     """A column of levels, or the kinds of the values of a column of numbers."""
 
+    name: str
+    unseen: Unseen
+    has_missing: bool
     density = None
 
     def __init__(self, part: Any, cells: LiveCells) -> None:
         self.name, self.unseen, self.has_missing = part.name, part.unseen, part.has_missing
         self.cells = cells
-        self.law = cells.add_law(part.law, in_effective_rows=part.in_effective_rows)
+        self.law: int = cells.add_law(part.law, in_effective_rows=part.in_effective_rows)
         start = cells.start[self.law]
         self.missing = start
         first = start + part.has_missing
-        self.place = {level: first + i for i, level in enumerate(part.levels)}
-        self.other = first + len(part.levels)
-        self.grows = part.grows
-        self.booleans = set(part.levels) <= {"True", "False"}
+        self.place: dict[str, int] = {level: first + i for i, level in enumerate(part.levels)}
+        self.other: int = first + len(part.levels)
+        self.grows: bool = part.grows
+        self.booleans: bool = set(part.levels) <= {"True", "False"}
 
     def fade(self, factor: float) -> None:
         """Nothing: cells lose their weight together."""
@@ -107,6 +118,12 @@ class LevelsColumn:
 class NumbersColumn:
     """A column of numbers in cells, or as a density; strings may stand beside the numbers."""
 
+    kinds: LevelsColumn | None
+    name: str
+    cells: LiveCells
+    start: int
+    edges: list[float]
+
     def __init__(self, part: Any, cells: LiveCells) -> None:
         self.group: tuple[Together, int] | None = None  # and the column's number in it
         self.name, self.cells = part.name, cells
@@ -115,7 +132,7 @@ class NumbersColumn:
         if part.computed is not None:
             self.density = part.density
         else:
-            self.law = cells.add_law(part.law)
+            self.law: int = cells.add_law(part.law)
             self.start, self.edges = cells.start[self.law], part.edges.tolist()
 
     def _touch(self, value: Any, touched: Touched) -> float | None:
@@ -189,7 +206,7 @@ class Together:
 
     def __init__(self, columns: list[NumbersColumn]) -> None:
         densities = [column.density for column in columns]
-        self.following = densities[0].following(densities)
+        self.following: Any = densities[0].following(densities)
         self.at: list[int] = []
         self.x: list[float] = []
         for j, column in enumerate(columns):

@@ -11,15 +11,20 @@ columns it has.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.forking import new_lock
+from tallybayes.families.class_prior import ClassPrior
 from tallybayes.models.live.cells import LiveCells, Touched
 from tallybayes.models.live.columns import (
+    LevelsColumn,
+    NumbersColumn,
     Outgrown,
+    Together,
     columns_together,
     live_column,
 )
@@ -50,6 +55,19 @@ class LiveScore:
     fading : float
         What is left of the weight of each row after one more was learned.
     """
+
+    prior: ClassPrior
+    classes: ClassCounts
+    rank: dict[Any, int]
+    fallback: int
+    lock: AbstractContextManager[bool]
+    room: float
+    unasked: int
+    found: int
+    cells: LiveCells
+    row_weight: float
+    columns: list[LevelsColumn | NumbersColumn]
+    together: list[Together]
 
     def __init__(self, model: TableModel, fading: float) -> None:
         classes = model.tally.classes

@@ -107,7 +107,7 @@ class WeightedModel(TableModel):
 
     def hold(self, weighting: Weighting, now: WeightingNow) -> None:
         """Predicts by other weights; `now` is the weighting under the present counts."""
-        self.chosen = Chosen(weighting=weighting)
+        self.chosen: Chosen = Chosen(weighting=weighting)
         self.changed()
         self._read["now"] = now
 

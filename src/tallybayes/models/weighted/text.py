@@ -128,9 +128,9 @@ class ScoreWithText(WeightedScore):
     ) -> None:
         pairs_given: list[PairCells] = list(pairs)
         super().__init__(columns, pairs_given, tables, offset)
-        self.text_columns = text_columns.among(weights.names)
+        self.text_columns: TextColumns = text_columns.among(weights.names)
         of_name = dict(zip(weights.names, weights.weights.tolist(), strict=True))
-        self.weight_of = np.array([of_name[name] for name in self.text_columns.parts])
+        self.weight_of: Array = np.array([of_name[name] for name in self.text_columns.parts])
 
     @property
     def text_parts(self) -> dict[str, Any]:

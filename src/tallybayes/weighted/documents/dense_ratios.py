@@ -94,11 +94,11 @@ class DenseRatios:
         sums = counts.sum(axis=0) if reading.share == "mass" and counts.any() else documents
         share = (sums / sums.sum()).astype(np.float32)
         tau = np.float32(reading.tau)
-        self.ratios = np.log(counts.astype(np.float32) + tau)
+        self.ratios: NDArray[np.float32] = np.log(counts.astype(np.float32) + tau)
         self.ratios -= np.log(frequency.astype(np.float32)[:, None] * share + tau)
         self.ratios -= self.ratios.mean(axis=1, keepdims=True)
         size = np.log2(np.maximum(frequency, 1.0)).astype(np.int8)
-        self.bins = np.minimum(size, BINS - 1)
+        self.bins: NDArray[np.int8] = np.minimum(size, BINS - 1)
         self.ratios[frequency == 0.0] = 0.0
 
     def sums(self, documents: Documents) -> Array:

@@ -177,14 +177,19 @@ class RidgeProblem:
         0 for documents that are held out.
     """
 
+    columns: TfidfColumns
+    offset: Array
+    y: NDArray[np.int32]
+    weight: Array
+
     def __init__(
         self, columns: TfidfColumns, offset: Array, y: NDArray[np.int32], weight: Array
     ) -> None:
         self.columns, self.offset, self.y, self.weight = columns, offset, y, weight
-        self.n_classes = offset.shape[1]
+        self.n_classes: int = offset.shape[1]
         n = 1 if self.n_classes == 2 else self.n_classes
-        self.a = np.zeros((len(y), n), dtype=np.float32)
-        self.scores = np.zeros_like(self.a)
+        self.a: Values = np.zeros((len(y), n), dtype=np.float32)
+        self.scores: Values = np.zeros_like(self.a)
         self._end: _End | None = None
 
     @property

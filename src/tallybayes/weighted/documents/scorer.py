@@ -37,22 +37,22 @@ class DocumentScorer:
         cell = table.row.astype(np.int64) * n_orders + table.order
         cells, first, row = np.unique(cell, return_index=True, return_inverse=True)
         log_expected = table.expected(tau, table.share(reading.share))
-        self.expected = -of_term[first][:, None] * log_expected[cells // n_orders]
+        self.expected: Array = -of_term[first][:, None] * log_expected[cells // n_orders]
         self.expected -= self.expected.mean(axis=1, keepdims=True)
         n_pairs = np.diff(table.start)
-        self.pair = table.pair_ratios(tau) * np.repeat(of_term, n_pairs)
-        self.row = row.astype(np.int32)
-        self.column = np.full(table.n_terms, -1, dtype=np.int32)
-        self.idf = np.zeros(table.n_terms)
-        self.u = np.zeros((0, n_classes), dtype=np.float32)
+        self.pair: Array = table.pair_ratios(tau) * np.repeat(of_term, n_pairs)
+        self.row: NDArray[np.int32] = row.astype(np.int32)
+        self.column: NDArray[np.int32] = np.full(table.n_terms, -1, dtype=np.int32)
+        self.idf: Array = np.zeros(table.n_terms)
+        self.u: NDArray[np.float32] = np.zeros((0, n_classes), dtype=np.float32)
         if ridge is not None:
             known = len(ridge.features.column)
             self.column[:known], self.idf[:known] = ridge.features.column, ridge.features.idf
             self.u = ridge.coefficients
-        self.intercept = weights.intercept
+        self.intercept: Array = weights.intercept
         self.n_classes = n_classes
         self._uniform = np.full(n_classes, -np.log(max(n_classes, 1)))  # where no class is possible
-        self.compiled = _kernels.DocumentScorer(
+        self.compiled: _kernels.DocumentScorer = _kernels.DocumentScorer(
             table.start,
             table.classes,
             self.pair,

@@ -62,9 +62,9 @@ class SmoothTerms:
         *,
         pairs: bool,
     ) -> None:
-        self.rare = np.array(sorted(rare), dtype=np.intp)
-        self.sizes = [column.n_cells for column in columns]
-        self.used = [j for j in range(len(columns)) if j not in without]
+        self.rare: Index = np.array(sorted(rare), dtype=np.intp)
+        self.sizes: list[int] = [column.n_cells for column in columns]
+        self.used: list[int] = [j for j in range(len(columns)) if j not in without]
         self.pairs: list[PairCells] = []
         functions = [column_functions(columns[j]) for j in self.used]
         if pairs:
@@ -73,7 +73,7 @@ class SmoothTerms:
             functions += [of_pair for _, of_pair in found]
         self.functions = functions
         maps = [(t, np.arange(f.n_cells, dtype=np.int32)) for t, f in enumerate(functions)]
-        self.cells = CorrectedCells(maps, n_classes)
+        self.cells: CorrectedCells = CorrectedCells(maps, n_classes)
 
     @property
     def feasible(self) -> bool:
@@ -115,6 +115,8 @@ class SmoothDesign:
         All rows.
     """
 
+    functions: CellFunctions
+
     def __init__(self, terms: SmoothTerms, rows: LearningRows) -> None:
         cells = terms.cells
         self.terms = terms
@@ -122,7 +124,7 @@ class SmoothDesign:
         is_held = np.zeros(cells.n + 1, dtype=bool)
         is_held[codes] = True
         is_held[-1] = False  # −1, of a row without a cell
-        self.n_cells = int(is_held.sum())
+        self.n_cells: int = int(is_held.sum())
         number = np.where(is_held, np.cumsum(is_held) - 1, -1).astype(np.int32)
         self.codes: Cells = number[codes]
         """The cell of each row in each term, among those that hold rows; −1 for none."""
@@ -159,16 +161,19 @@ class SmoothPath:
         Log shares of the classes.
     """
 
+    design: SmoothDesign
+    log_p: Array
+
     def __init__(self, design: SmoothDesign, part: Part, log_p: Array) -> None:
         self.design, self.log_p = design, log_p
-        self.tested = part.tested
+        self.tested: Index = part.tested
         rows, terms = part.rounds.rows, design.terms
         index, stands = terms.cells.learning_rows(rows)
         cells, scores = design.codes[index], np.tile(log_p, (len(index), 1))
         stands = np.where(np.isin(rows.y[index], terms.rare), 0.0, stands)
         self._rows = CorrectedRows(cells, scores, rows.y[index], stands, design.n_cells)
         self._curvature = design.curvature(self._rows.curvature())
-        self.coefficients = np.zeros(self._curvature.shape)
+        self.coefficients: Array = np.zeros(self._curvature.shape)
 
     def follow(self, ridge: float) -> Array:
         """The next ridge: scores of the rows left out, (n_left_out, n_classes)."""

@@ -184,6 +184,9 @@ class CorrectedCells:
     n_classes : int
     """
 
+    maps: list[tuple[int, Cells]]
+    n_classes: int
+
     def __init__(self, maps: list[tuple[int, Cells]], n_classes: int) -> None:
         self.maps, self.n_classes = maps, n_classes
         sizes = [int(cells.max(initial=-1)) + 1 for _, cells in maps]
@@ -269,6 +272,9 @@ class CorrectionPath:
     scores_left_out : float64 array (n_left_out, n_classes)
     """
 
+    cells: CorrectedCells
+    rows: CorrectedRows
+
     def __init__(
         self,
         cells: CorrectedCells,
@@ -279,7 +285,7 @@ class CorrectionPath:
         self.cells, self.rows = cells, rows
         self._curvature = rows.curvature()
         self._left_out = cells_left_out, scores_left_out
-        self.q = np.zeros(rows.shape)
+        self.q: Array = np.zeros(rows.shape)
 
     @property
     def left_out(self) -> Array:

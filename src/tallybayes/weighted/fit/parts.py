@@ -54,6 +54,10 @@ class Part:
         Columns that are not selected.
     """
 
+    p: Array
+    options: FitOptions
+    selected: list[int]
+
     def __init__(
         self,
         columns: list[ColumnCells],
@@ -67,7 +71,7 @@ class Part:
     ) -> None:
         self.p, self.options = p, options
         left_out = np.flatnonzero(~kept)
-        self.tested = left_out[thinned(rows.y[left_out], rows.n_classes, MAX_TESTED)]
+        self.tested: Index = left_out[thinned(rows.y[left_out], rows.n_classes, MAX_TESTED)]
         own = rows if kept.all() else rows.take(np.flatnonzero(kept))
         self.all_columns = columns
         weighted = replace(rows, weight=np.where(kept, rows.weight, 0.0))
@@ -80,7 +84,7 @@ class Part:
             self.selected = list(range(d))
             tables = screened(counted, tables, p, min_gain)
         self.selected = [j for j in self.selected if j not in without]
-        self.rounds = Rounds(
+        self.rounds: Rounds = Rounds(
             [counted[j] for j in self.selected],
             [tables[j] for j in self.selected],
             weighted.among(self.selected),

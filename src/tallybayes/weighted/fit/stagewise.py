@@ -69,6 +69,14 @@ class Rounds:
         (weight 0 in `rows`). Not given where none is.
     """
 
+    is_null: NDArray[np.bool_]
+    columns: list[ColumnCells]
+    rows: LearningRows
+    p: Array
+    options: FitOptions
+    among: Iterable[tuple[str, str]] | None
+    index: NDArray[np.intp]
+
     def __init__(
         self,
         columns: list[ColumnCells],
@@ -81,18 +89,18 @@ class Rounds:
     ) -> None:
         d, n_classes = len(columns), rows.n_classes
         self.columns, self.rows, self.p, self.options, self.among = columns, rows, p, options, among
-        self.by_class = options.by_class and n_classes * (d + 1) <= MAX_DEVIATIONS
-        self.most = max(4, min(d, MAX_PAIRS))
+        self.by_class: bool = options.by_class and n_classes * (d + 1) <= MAX_DEVIATIONS
+        self.most: int = max(4, min(d, MAX_PAIRS))
         terms = d + MAX_ROUNDS * self.most
         room = MAX_VALUES // (terms * (1 if n_classes == 2 else n_classes))
         self.index, stands = sampled(rows.y, rows.weight, n_classes, max(1, min(MAX_ROWS, room)))
-        self.counted = rows.take(self.index)
-        self.sample = replace(self.counted, weight=stands)
+        self.counted: LearningRows = rows.take(self.index)
+        self.sample: LearningRows = replace(self.counted, weight=stands)
         self.is_null = np.array([table.choice == NULL_TERM for table in tables], dtype=bool)
         outside = np.full(rows.n, True)
         outside[self.index] = False
         small = 2 * len(self.index) < rows.n  # a copy of most rows would take memory
-        self.others = np.arange(rows.n) if small else np.flatnonzero(outside)
+        self.others: NDArray[np.intp] = np.arange(rows.n) if small else np.flatnonzero(outside)
         """The rows that are scored from tables: those outside the sample, or all, if it is
         small."""
         others = rows if small else rows.take(self.others)
@@ -100,13 +108,13 @@ class Rounds:
         def outside_sample(weight: Array) -> LearningRows:
             return replace(others, weight=np.where(outside, weight, 0.0)[self.others])
 
-        self.rest = RowScores(outside_sample(rows.weight), p, tables)
+        self.rest: RowScores = RowScores(outside_sample(rows.weight), p, tables)
         self._room = terms
         self._terms: Terms | None = None
         self.rounds: list[Weights] = []
         self._sample_proba: list[Values] = []  # when each round of pairs was taken
         self._validated = 0
-        self.weights = self.learn_weights(None)
+        self.weights: Weights = self.learn_weights(None)
         self._pairs: Pairs | None = None
         self._of_all: list[PairTerm] = []
         self._rest_of_all = None if weight is None else outside_sample(weight)

@@ -69,8 +69,12 @@ class Judge:
     p : float64 array (n_classes,)
     """
 
+    y: NDArray[np.int32]
+    weight: Array
+    log_p: Array
+
     def __init__(self, rows: LearningRows, tested: list[Index], p: Array) -> None:
-        self.tested = np.concatenate(tested)
+        self.tested: Index = np.concatenate(tested)
         self.y, self.weight, self.log_p = rows.y[self.tested], rows.weight[self.tested], np.log(p)
 
     def log_proba(self, fits: list[PartFit]) -> Array:
@@ -143,6 +147,10 @@ class Way:
         Whether every pair was taken that gains at all.
     """
 
+    fits: list[PartFit]
+    judge: Judge
+    whole: PartFit | None
+
     def __init__(
         self,
         fits: list[PartFit],
@@ -153,12 +161,12 @@ class Way:
     ) -> None:
         self.fits, self.judge, self.whole = fits, judge, whole
         self.all_that_gain = all_that_gain
-        self.log_proba = judge.log_proba(fits)
-        self.verdict = judge.verdict(self.log_proba)
-        self.uncorrected = self.verdict.loss
+        self.log_proba: Array = judge.log_proba(fits)
+        self.verdict: Verdict = judge.verdict(self.log_proba)
+        self.uncorrected: float = self.verdict.loss
         self.ridges: tuple[float, ...] = ()
-        self.cycles = 0
-        self.tried = False
+        self.cycles: int = 0
+        self.tried: bool = False
 
     @property
     def loss(self) -> float:

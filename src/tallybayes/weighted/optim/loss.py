@@ -56,6 +56,15 @@ class Loss:
         γ.
     """
 
+    pull: Array
+    values: Values
+    y: NDArray[np.int32]
+    weight: Array
+    log_share: Array
+    scale: float
+    n_classes: int
+    d: int
+
     def __init__(
         self,
         values: Values,
@@ -68,7 +77,7 @@ class Loss:
         self.values, self.y, self.weight = values, y, weight
         self.log_share, self.scale = log_share, scale
         self.n_classes, self.d = len(log_share), values.shape[1]
-        self.ridge = np.where(pair, PAIR, 1.0) * scale
+        self.ridge: Array = np.where(pair, PAIR, 1.0) * scale
         self.pull = self.ridge + DEVIATION * scale * self.n_classes  # on w: its penalty and classes
         self._centre = CENTRE * self.ridge
 

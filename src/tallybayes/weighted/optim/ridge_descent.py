@@ -33,9 +33,14 @@ class CorrectedRows:
     n_cells : int
     """
 
+    cells: Cells
+    scores: Array
+    y: Cells
+    weight: Array
+
     def __init__(self, cells: Cells, scores: Array, y: Cells, weight: Array, n_cells: int) -> None:
         self.cells, self.scores, self.y, self.weight = cells, scores, y, weight
-        self.shape = n_cells, scores.shape[1]
+        self.shape: tuple[int, int] = n_cells, scores.shape[1]
 
     def only(self, rows: NDArray[np.bool_]) -> CorrectedRows:
         """The same where other rows weigh nothing."""

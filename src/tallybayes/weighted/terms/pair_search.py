@@ -82,16 +82,16 @@ class Pairs:
         among: NDArray[np.intp],
     ) -> None:
         self.rows = rows
-        self.names = [column.name for column in columns]
-        self.coarse = CoarseColumns(columns, rows, among)
-        self.strengths = np.outer(STRENGTHS, share * rows.n_classes)
+        self.names: list[str] = [column.name for column in columns]
+        self.coarse: CoarseColumns = CoarseColumns(columns, rows, among)
+        self.strengths: Array = np.outer(STRENGTHS, share * rows.n_classes)
         size = self.coarse.size[False]
-        self.most_cells = max(100, min(MAX_CELLS, MAX_ENTRIES // rows.n_classes))
+        self.most_cells: int = max(100, min(MAX_CELLS, MAX_ENTRIES // rows.n_classes))
         first, second = (np.sort(among)[index] for index in np.triu_indices(len(among), 1))
         fits = (size[first] > 1) & (size[second] > 1)
         fits &= size[first] * size[second] <= self.most_cells
-        self.open = np.column_stack([first[fits], second[fits]]).astype(np.int32)
-        self.count = len(self.open)
+        self.open: NDArray[np.int32] = np.column_stack([first[fits], second[fits]]).astype(np.int32)
+        self.count: int = len(self.open)
 
     def only(self, names: Iterable[tuple[str, str]]) -> None:
         """Other pairs than these, by the names of their columns, are not taken."""
@@ -229,16 +229,19 @@ class CoarseColumns:
         The columns that may be in a pair; the others have no codes.
     """
 
+    is_number: NDArray[np.bool_]
+    codes: dict[bool, NDArray[np.uint8]]
+
     def __init__(
         self, columns: list[ColumnCells], rows: LearningRows, among: NDArray[np.intp]
     ) -> None:
         self.rows = rows
         self.is_number = np.array([column.is_number for column in columns], dtype=bool)
-        self.maps = {
+        self.maps: dict[bool, list[Cells]] = {
             fine: [coarse(c, FINE_CELLS if fine else COARSE_CELLS) for c in columns]
             for fine in (False, True)
         }
-        self.numbers = {  # how many of the cells are of numbers
+        self.numbers: dict[bool, NDArray[np.int64]] = {  # how many of the cells are of numbers
             fine: np.array(
                 [
                     int(m[: c.n_numbers].max(initial=-1)) + 1
@@ -248,7 +251,7 @@ class CoarseColumns:
             )
             for fine, maps in self.maps.items()
         }
-        self.size = {
+        self.size: dict[bool, NDArray[np.int64]] = {
             fine: np.array([int(m.max()) + 1 for m in maps], dtype=np.int64)
             for fine, maps in self.maps.items()
         }
@@ -257,7 +260,7 @@ class CoarseColumns:
             for fine, maps in self.maps.items():
                 same = fine and not self.is_number[j]
                 self.codes[fine][j] = self.codes[False][j] if same else maps[j][rows.cells[j]]
-        self.complete = bool((rows.cells >= 0).all())
+        self.complete: bool = bool((rows.cells >= 0).all())
 
     def sizes(self, i: int, j: int, fine: bool) -> tuple[int, int]:
         """Coarser cells of two columns."""

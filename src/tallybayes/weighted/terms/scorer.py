@@ -36,6 +36,10 @@ class WeightedScore:
     offset : float64 array (n_classes,)
     """
 
+    columns: list[ColumnCells]
+    pairs: Sequence[PairCells]
+    tables: list[Array]
+
     def __init__(
         self,
         columns: list[ColumnCells],
@@ -44,14 +48,14 @@ class WeightedScore:
         offset: Array,
     ) -> None:
         self.columns, self.pairs, self.tables = columns, pairs, tables
-        self.offset = np.ascontiguousarray(offset)
-        self.fallback = int(np.argmax(offset))
-        self.speaking = [t for t, table in enumerate(tables) if table.any()]
+        self.offset: Array = np.ascontiguousarray(offset)
+        self.fallback: int = int(np.argmax(offset))
+        self.speaking: list[int] = [t for t, table in enumerate(tables) if table.any()]
         read: set[int] = set()
         for t in self.speaking:
             pair = None if t < len(columns) else pairs[t - len(columns)]
             read |= {t} if pair is None else {pair.first, pair.second}
-        self.columns_read = sorted(read)  # by their place: those that add to the score
+        self.columns_read: list[int] = sorted(read)  # by their place: those that add to the score
         # after the last cell of each table comes an entry for what no cell holds: it adds nothing
         wide = [np.pad(tables[t].T, ((0, 0), (0, 1))) for t in self.speaking]
         self._start = np.cumsum([0, *(w.shape[1] for w in wide)]).astype(np.int64)

@@ -157,6 +157,10 @@ class RowScores:
     tables : list of ColumnTable
     """
 
+    rows: LearningRows
+    share: Array
+    tables: list[ColumnTable]
+
     def __init__(self, rows: LearningRows, share: Array, tables: list[ColumnTable]) -> None:
         self.rows, self.share, self.tables = rows, share, tables
         self.pairs: list[CountedPair] = []

@@ -29,9 +29,11 @@ class PooledColumns:
     n_classes : int
     """
 
+    less: _kernels.PooledScorer
+
     def __init__(self, densities: Sequence[Density], n_classes: int) -> None:
         self.densities = densities
-        self.all = _kernels.PooledScorer(n_classes)
+        self.all: _kernels.PooledScorer = _kernels.PooledScorer(n_classes)
         self.less = _kernels.PooledScorer(n_classes)  # columns that the kernel takes rows out of
         self.by_kernel: list[int] = []
         for j, density in enumerate(densities):

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.engines.memory.scores.lookup import tables_of
-from tallybayes.engines.memory.scores.part import Part, values_of
+from tallybayes.engines.memory.scores.lookup import LookupPart, tables_of
+from tallybayes.engines.memory.scores.part import ComputedPart, Part, values_of
 from tallybayes.engines.memory.scores.pooled_columns import PooledColumns
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.parameters import Term
@@ -29,20 +29,22 @@ class TableScore:
     log_prior : float64 array (n_classes,)
     """
 
+    start: NDArray[np.int64]
+
     def __init__(self, parts: Sequence[Part], log_prior: Array) -> None:
-        self.parts = list(parts)
+        self.parts: list[Part] = list(parts)
         self.log_prior = log_prior
-        self.fallback = int(np.argmax(log_prior))
-        self.lookups = [part.lookup for part in parts if part.lookup is not None]
+        self.fallback: int = int(np.argmax(log_prior))
+        self.lookups: list[LookupPart] = [part.lookup for part in parts if part.lookup is not None]
         computed = [part.computed for part in parts if part.computed is not None]
         pooled = {p.name: d for p in computed if (d := p.pooled_density) is not None}
-        self.mixtures = [p for p in computed if p.name in pooled]
-        self.pooled_names = list(pooled)
+        self.mixtures: list[ComputedPart] = [p for p in computed if p.name in pooled]
+        self.pooled_names: list[str] = list(pooled)
         self.pooled: PooledColumns | None = None
         if pooled:
             self.pooled = PooledColumns(list(pooled.values()), len(log_prior))
         # single columns, then groups: sums have one order
-        self.others = [p for p in computed if p.name not in pooled]
+        self.others: list[ComputedPart] = [p for p in computed if p.name not in pooled]
         self.others.sort(key=lambda part: len(part.columns) > 1)
         tables = tables_of(self.lookups)
         widths = [table.shape[1] + 1 for table in tables]
