@@ -91,7 +91,7 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     note(f"warning: {message}")
 
 
-app = typer.Typer(
+app: typer.Typer = typer.Typer(
     cls=OneLine,
     no_args_is_help=True,
     add_completion=True,

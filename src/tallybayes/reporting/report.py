@@ -39,6 +39,9 @@ class Report:
         The language of the page.
     """
 
+    data: dict[str, Any]
+    lang: Language
+
     def __init__(self, data: dict[str, Any], lang: Language = "en") -> None:
         self.data, self.lang = data, lang
         self._html = rendered(data, lang)

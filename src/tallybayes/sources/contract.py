@@ -194,6 +194,11 @@ class ReadAgain(Exception):
         What the column was read as before.
     """
 
+    where: str
+    column: str
+    value: str
+    kind: str
+
     def __init__(self, where: str, column: str, value: str, kind: str) -> None:
         super().__init__(f"{where}: column {column!r} holds {value!r}, which is not a {kind}")
         self.where, self.column, self.value, self.kind = where, column, value, kind

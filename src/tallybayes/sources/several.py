@@ -30,9 +30,12 @@ class Several:
         If one lacks a column, or has one more.
     """
 
+    name: str
+    sources: list[Source]
+
     def __init__(self, sources: Sequence[Source], name: str) -> None:
         self.name, self.sources = name, list(sources)
-        self.once = any(source.once for source in sources)
+        self.once: bool = any(source.once for source in sources)
         first = self.sources[0]
         self._columns = first.columns()
         for source in self.sources[1:]:

@@ -64,6 +64,13 @@ class Reading:
         With the code for usage, for an option that cannot be.
     """
 
+    null: list[str]
+    null_of: dict[str, list[str]]
+    text: TextColumn
+    label: Label
+    sql: Sql
+    table: TableName
+
     def __init__(
         self,
         delimiter: Delimiter = None,
@@ -93,7 +100,7 @@ class Reading:
         given = {"decimal": decimal, "thousands": thousands, "dates": dates}
         self._given: dict[str, Any] = {n: v for n, v in given.items() if v is not None}
         try:
-            self.layout = Layout(
+            self.layout: Layout = Layout(
                 delimiter=delimiter,
                 encoding=encoding,
                 header=header,

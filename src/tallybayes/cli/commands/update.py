@@ -34,5 +34,9 @@ def _command(action: Literal["update", "forget"], doc: str) -> Callable[..., Non
     return run
 
 
-update = _command("update", "Add rows to a model: it becomes the model of all rows.")
-forget = _command("forget", "Remove rows from a model, as if it had never seen them.")
+update: Callable[..., None] = _command(
+    "update", "Add rows to a model: it becomes the model of all rows."
+)
+forget: Callable[..., None] = _command(
+    "forget", "Remove rows from a model, as if it had never seen them."
+)

@@ -57,7 +57,7 @@ class DocumentFile(KnownClasses):
     column: str | None = None
     made: str | None = None
 
-    unit: ClassVar = "document"
+    unit: ClassVar[str] = "document"
 
     @classmethod
     def of(cls, path: str, model: TextNB, extra: dict[str, Any]) -> DocumentFile:

@@ -118,7 +118,7 @@ class ModelFile(KnownClasses):
     made: str | None = None
     weight_column: str | None = None
 
-    unit: ClassVar = "row"
+    unit: ClassVar[str] = "row"
 
     @classmethod
     def of(cls, path: str, model: Any, extra: dict[str, Any]) -> ModelFile:

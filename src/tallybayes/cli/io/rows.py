@@ -73,6 +73,11 @@ class Rows:
         The column of weights, where labels are read.
     """
 
+    source: Source
+    spelling: Spelling
+    name: str
+    once: bool
+
     has_names = False  # rows have numbers
 
     keyed: bool
@@ -100,7 +105,7 @@ class Rows:
         self.keyed = any(file.keyed for file in of_text)
         self.nameless = any(file.nameless for file in of_text)
         self.size = sum(size_of(file.name) for file in files) or None
-        self.plan = Plan(Bar(None), "reading")
+        self.plan: Plan = Plan(Bar(None), "reading")
         self._no_dates: set[str] = set()
         self._said: set[str] = set()  # columns that are left out
         self._read_so_far = PartsRead(self.name)

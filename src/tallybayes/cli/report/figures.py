@@ -29,6 +29,11 @@ class Figures:
         "row" or "document".
     """
 
+    confusion: NDArray[np.int64]
+    classes: list[str]
+    unit: str
+    rows: int
+
     def __init__(self, classes: list[str], measured_on: str, unit: str = "row") -> None:
         self.classes, self.unit = classes, unit
         self.measured_on = measured_on
@@ -189,6 +194,8 @@ class FiguresOfFit(Figures):
     has_weights : bool
         Whether rows have weights besides.
     """
+
+    rows: int
 
     def __init__(
         self,

@@ -41,7 +41,7 @@ class LazyFrame:
             )
         self._frame = frame
         with self._explained():
-            self.schema = frame.limit(0).collect().to_arrow().schema
+            self.schema: Any = frame.limit(0).collect().to_arrow().schema
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

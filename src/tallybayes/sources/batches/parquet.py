@@ -36,6 +36,8 @@ class ParquetFile:
         If it is not a whole Parquet file.
     """
 
+    schema: Any
+
     once = False
 
     def __init__(self, path: str, filesystem: Any = None) -> None:

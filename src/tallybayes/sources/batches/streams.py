@@ -45,6 +45,10 @@ class Batches:
         Whether they come only once.
     """
 
+    schema: Any
+    name: str
+    once: bool
+
     def __init__(
         self, schema: Any, batches: Callable[[], Iterable[Any]], name: str, once: bool
     ) -> None:
@@ -126,7 +130,7 @@ class ArrowFile:
             arrow_place(path) if filesystem is None else (path, filesystem)
         )
         with explained(path, "Arrow"), self._opened() as file:
-            self.schema = self._reader(file)[0]
+            self.schema: Any = self._reader(file)[0]
 
     def _opened(self) -> Any:
         if self._filesystem is None:

@@ -51,6 +51,8 @@ class ADBC:
         database, which is connected to for each reading, in a transaction that only reads.
     """
 
+    name: str
+
     def __init__(self, connection: Any) -> None:
         if isinstance(connection, str):
             self._library = _dbapi()

@@ -93,7 +93,7 @@ class DuckDB:
     def __init__(self, connection: Any) -> None:
         self._library = library()
         self._given = connection
-        self.name = connection if isinstance(connection, str) else "the DuckDB connection"
+        self.name: str = connection if isinstance(connection, str) else "the DuckDB connection"
         self.errors: tuple[type[Exception], ...] = (self._library.Error,)
 
     @contextmanager

@@ -49,6 +49,10 @@ class DatabaseRows:
         What messages call it.
     """
 
+    database: Database
+    rows: str
+    name: str
+
     once = False
 
     def __init__(self, database: Database, rows: str, name: str) -> None:

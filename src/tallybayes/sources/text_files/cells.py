@@ -57,6 +57,11 @@ TRUTH = {"true": "True", "TRUE": "True", "false": "False", "FALSE": "False"}
 class Misfit(Exception):
     """A cell that does not fit: `row` of the batch in `column` holds `value`."""
 
+    column: str
+    kind: Kind
+    row: int
+    value: str
+
     def __init__(self, column: str, kind: Kind, row: int, value: str) -> None:
         super().__init__(f"column {column!r} holds {value!r}, which is not a {kind}")
         self.column, self.kind, self.row, self.value = column, kind, row, value

@@ -57,6 +57,9 @@ class CsvFile(TextFile):
         If it is not a CSV file.
     """
 
+    once: bool
+    nameless: bool
+
     keyed = False
 
     def __init__(
@@ -70,7 +73,7 @@ class CsvFile(TextFile):
         mixed: Collection[str] = (),
         left_out: Collection[str] = (),
     ) -> None:
-        self.name = "standard input" if path == "-" else path
+        self.name: str = "standard input" if path == "-" else path
         self._path, self.once = path, read_once(path)
         self.block = block
         self.spelling = spelling

@@ -32,6 +32,9 @@ BLOCK = 1 << 21  # bytes that are parsed at a time
 class Infinite(Exception):
     """An infinite number in a `row` of the batch."""
 
+    column: str
+    row: int
+
     def __init__(self, column: str, row: int) -> None:
         super().__init__(column, row)
         self.column, self.row = column, row
@@ -93,6 +96,9 @@ class JsonBatches:
         The file, where it has been opened already.
     """
 
+    path: str
+    block: int
+
     def __init__(
         self,
         path: str,
@@ -102,8 +108,8 @@ class JsonBatches:
         stream: Stream | None = None,
     ) -> None:
         self.path, self.block = path, block
-        self.name = "standard input" if path == "-" else path
-        self.once = read_once(path)
+        self.name: str = "standard input" if path == "-" else path
+        self.once: bool = read_once(path)
         self.columns: list[str] = []
         """The names of all columns of the batch read last."""
         self.spelling = spelling
@@ -112,7 +118,7 @@ class JsonBatches:
             head = self._stream.look(lambda head: b"\n" in head.lstrip())
             need_readable(self.name, head)
             need_text(self.name, head)
-            self.first_keys = jsonlines.first_keys(head)
+            self.first_keys: list[str] = jsonlines.first_keys(head)
         except BaseException:
             self._stream.close()
             raise

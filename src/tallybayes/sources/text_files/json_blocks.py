@@ -34,6 +34,10 @@ class JsonReader:
         Says whether a column is read.
     """
 
+    name: str
+    spelling: Spelling
+    wanted: Callable[[str], bool]
+
     def __init__(
         self,
         name: str,

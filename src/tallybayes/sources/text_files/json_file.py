@@ -40,7 +40,11 @@ class JsonLines(TextFile):
         Of :class:`~tallybayes.sources.text_files.json_batches.JsonBatches`.
     """
 
-    keyed, nameless = True, False
+    name: str
+    once: bool
+
+    keyed: bool = True
+    nameless: bool = False
 
     def __init__(
         self,

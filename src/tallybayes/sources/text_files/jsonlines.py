@@ -24,6 +24,9 @@ HINT = ": turn the array into lines (jq -c '.[]')"
 class NestedValue(SourceError):
     """A value that is an object or an array; `kind` says which."""
 
+    column: str
+    kind: str
+
     def __init__(self, message: str, column: str, kind: str) -> None:
         super().__init__(message)
         self.column, self.kind = column, kind

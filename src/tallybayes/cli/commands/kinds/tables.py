@@ -17,7 +17,7 @@ from tallybayes.estimators.tables.weighted import WeightedNaiveBayes
 
 __all__ = ["TableModels"]
 
-UNDECIDED_KINDS = {None, "number or date"}  # kinds of columns without a value so far
+UNDECIDED_KINDS: set[str | None] = {None, "number or date"}  # of columns without a value so far
 
 
 class TableModels(Kind):

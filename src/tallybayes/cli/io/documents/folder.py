@@ -51,7 +51,7 @@ class Files(DocumentSource):
         first = "standard input" if paths[0] == "-" else paths[0]
         name = first if len(paths) == 1 else f"{first} and {len(paths) - 1:,} more"
         super().__init__(name, label, skip_unlabelled)
-        self.has_names = paths != ["-"]
+        self.has_names: bool = paths != ["-"]
         self._paths, self._encoding = paths, encoding
         if "-" in paths and len(paths) > 1:
             raise Failure("standard input is one document: give it alone, or files alone", USAGE)

@@ -103,6 +103,10 @@ class DocumentSource(ABC):
         Whether documents without a label are left out; by default they are an error.
     """
 
+    name: str
+    label: str | None
+    skip_unlabelled: bool
+
     keep_unlabelled = False
     """Whether documents without a label are among the labelled ones, to be learned from."""
 
@@ -117,7 +121,7 @@ class DocumentSource(ABC):
 
     def __init__(self, name: str, label: str | None, skip_unlabelled: bool) -> None:
         self.name, self.label, self.skip_unlabelled = name, label, skip_unlabelled
-        self.unlabelled = 0
+        self.unlabelled: int = 0
 
     def keep_columns(self, names: Sequence[str]) -> None:
         """Keeps columns of rows beside the documents.
