@@ -136,7 +136,7 @@ class TableReader:
     """
 
     def __init__(self, estimator: Any) -> None:
-        self.twin = object.__new__(type(estimator))
+        self.twin: Any = object.__new__(type(estimator))
         self.twin.__dict__.update(estimator.__dict__)
 
     def __call__(self, x: Any) -> Any:
@@ -156,7 +156,7 @@ class TableWriter:
     """
 
     def __init__(self, names: list[str], dates: set[str]) -> None:
-        self.names = list(names)
+        self.names: list[str] = list(names)
         self.dates = dates
 
     def __call__(self, columns: dict[str, list[Any]], n_rows: int) -> Any:

@@ -94,7 +94,7 @@ class BernoulliNB(SumsClassifier, GenerativeClassifier):
         self.fit_prior = fit_prior
         self.class_prior = class_prior
         self.class_alpha = class_alpha
-        self.class_weight = class_weight
+        self.class_weight: dict[Any, float] | Literal["balanced"] | None = class_weight
 
     def _threshold(self) -> float:
         # without binarize X holds 0 and 1, and any threshold between them gives the same

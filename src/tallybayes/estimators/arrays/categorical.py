@@ -131,7 +131,7 @@ class CategoricalNB(DiscreteClassifier, GenerativeClassifier):
         self.unseen = unseen
         self.non_integer = non_integer
         self.class_alpha = class_alpha
-        self.class_weight = class_weight
+        self.class_weight: dict[Any, float] | Literal["balanced"] | None = class_weight
 
     def _family(self) -> Categorical:
         alpha = self._smoothing()

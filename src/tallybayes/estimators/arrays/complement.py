@@ -98,7 +98,7 @@ class ComplementNB(SumsClassifier):
         self.class_prior = class_prior
         self.norm = norm
         self.class_alpha = class_alpha
-        self.class_weight = class_weight
+        self.class_weight: dict[Any, float] | Literal["balanced"] | None = class_weight
 
     def __getattr__(self, name: str) -> Any:
         if name in ("class_conditional_", "class_prior_distribution_", "joint_"):

@@ -111,7 +111,7 @@ class GaussianNB(GenerativeClassifier):
         self.var_smoothing = var_smoothing
         self.var_smoothing_of = var_smoothing_of
         self.class_alpha = class_alpha
-        self.class_weight = class_weight
+        self.class_weight: dict[Any, float] | Literal["balanced"] | None = class_weight
 
     def _family(self) -> Gaussian:
         return Gaussian(float(self.var_smoothing), self.var_smoothing_of)

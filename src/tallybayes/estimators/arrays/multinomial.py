@@ -82,7 +82,7 @@ class MultinomialNB(SumsClassifier, GenerativeClassifier):
         self.fit_prior = fit_prior
         self.class_prior = class_prior
         self.class_alpha = class_alpha
-        self.class_weight = class_weight
+        self.class_weight: dict[Any, float] | Literal["balanced"] | None = class_weight
 
     def _family(self) -> Multinomial:
         return Multinomial(alpha=self._smoothing())

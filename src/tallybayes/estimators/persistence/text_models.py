@@ -58,7 +58,7 @@ MAX_ORDERS = 12  # of n-grams that have bins of their own
 ROOM = (1 << 24, 64)
 """Numbers that a score may have beside the file's: so many, and so many for each pair."""
 
-OPTIONS = {
+OPTIONS: dict[str, Check] = {
     "ngram_range": each(whole(1, 2**31 - 1), of=tuple, length=2),
     "lowercase": flag,
     "strip_accents": optional(one_of("ascii", "unicode")),

@@ -169,16 +169,16 @@ class NaiveBayes(Calibrated, AsDistributions):
     ) -> None:
         self.columns = columns
         self.classes = classes
-        self.alpha = alpha
+        self.alpha: float | Literal["auto"] = alpha
         self.class_alpha = class_alpha
         self.class_prior = class_prior
         self.missing = missing
         self.unseen = unseen
         self.estimate = estimate
-        self.criterion = criterion
-        self.calibrate = calibrate
+        self.criterion: Criterion = criterion
+        self.calibrate: Method | None = calibrate
         self.half_life = half_life
-        self.class_weight = class_weight
+        self.class_weight: dict[Any, float] | Literal["balanced"] | None = class_weight
 
     @classmethod
     def from_tally(cls, tally: TableTally, **parameters: Any) -> Self:

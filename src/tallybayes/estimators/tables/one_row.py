@@ -65,6 +65,8 @@ class LabelRule:
         How many classes there may be, where their prior is given.
     """
 
+    known: set[Any]
+
     def __init__(self, classes: Any, max_levels: int | None) -> None:
         self.known = set() if classes is None else set(label_array(classes).ravel().tolist())
         self.max_levels = max_levels

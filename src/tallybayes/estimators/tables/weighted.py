@@ -196,7 +196,7 @@ class WeightedNaiveBayes(WeightedAnswers):
         self.class_alpha = class_alpha
         self.class_prior = class_prior
         self.half_life = half_life
-        self.class_weight = class_weight
+        self.class_weight: dict[Any, float] | Literal["balanced"] | None = class_weight
 
     # ---- reading the tally -----------------------------------------------------------------------
     def _reading(self, what: Declared) -> Reading:

@@ -66,7 +66,7 @@ class DocumentCounter:
     """
 
     def __init__(self, options: dict[str, Any]) -> None:
-        self.options = {**options, "dtype": np.int32}
+        self.options: dict[str, Any] = {**options, "dtype": np.int32}
         self._known: _Known | None = None
 
     def __getstate__(self) -> dict[str, Any]:

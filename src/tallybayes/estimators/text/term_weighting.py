@@ -70,6 +70,8 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
            [0.        , 0.        ]])
     """
 
+    idf_: NDArray[np.float64]
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "tf": [StrOptions({"log"}), None],
         "idf": ["boolean"],

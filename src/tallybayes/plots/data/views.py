@@ -125,9 +125,9 @@ class LevelView:
         self, name: Any, levels: Any, probs: Array, given: Any, threshold: float | None = None
     ) -> None:
         self.name = name
-        self.levels = list(levels)
+        self.levels: list[Any] = list(levels)
         self.probs = probs
-        self.given = np.empty(len(self.levels), dtype=object)
+        self.given: NDArray[Any] = np.empty(len(self.levels), dtype=object)
         self.given[:] = list(given)
         self.threshold = threshold
 

@@ -71,6 +71,9 @@ class ClassConditionalDisplay:
     legend_ : Legend
     """
 
+    ax_: Any
+    figure_: Any
+
     def __init__(
         self,
         *,
@@ -80,8 +83,8 @@ class ClassConditionalDisplay:
         rows: Rows | None = None,
         codes: NDArray[np.intp] | None = None,
     ) -> None:
-        self.classes = np.asarray(classes)
-        self.views = tuple(views)
+        self.classes: NDArray[Any] = np.asarray(classes)
+        self.views: tuple[View, ...] = tuple(views)
         self.shape = shape
         self.rows = rows
         self.codes = codes
@@ -103,7 +106,7 @@ class ClassConditionalDisplay:
         looks = looks_of(len(self.classes))
         self.rug_: list[Any] = []
         self.points_: list[Any] = []
-        self.artists_ = self.shape.draw(ax, looks)
+        self.artists_: list[Any] = self.shape.draw(ax, looks)
         if isinstance(self.shape, Contours):
             self.points_ = draw_points(ax, self.views, self.rows, self.codes, looks)
             self._leave_room(ax)
@@ -116,7 +119,7 @@ class ClassConditionalDisplay:
         names = self.classes.tolist()
         place = RIGHT if isinstance(self.shape, Bars) else right_if_wide(names)
         keys = _keys(self.shape, self.artists_, looks)
-        self.legend_ = legend(ax, keys, names, title="class", **place)
+        self.legend_: Any = legend(ax, keys, names, title="class", **place)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

@@ -69,6 +69,9 @@ class DecisionRegionDisplay:
     legend_ : Legend
     """
 
+    ax_: Any
+    figure_: Any
+
     def __init__(
         self,
         *,
@@ -81,8 +84,8 @@ class DecisionRegionDisplay:
         codes: NDArray[np.intp] | None = None,
         title: str = "",
     ) -> None:
-        self.classes = np.asarray(classes)
-        self.views = tuple(views)
+        self.classes: NDArray[Any] = np.asarray(classes)
+        self.views: tuple[View, ...] = tuple(views)
         self.x = x
         self.y = y
         self.regions = regions
@@ -107,7 +110,7 @@ class DecisionRegionDisplay:
         looks = looks_of(len(self.classes))
         pale = [tuple(WHITE_SHARE + (1.0 - WHITE_SHARE) * c for c in look.colour) for look in looks]
         colours = library("matplotlib.colors")
-        self.mesh_ = ax.pcolormesh(
+        self.mesh_: Any = ax.pcolormesh(
             self.x,
             self.y,
             self.regions,
@@ -117,7 +120,7 @@ class DecisionRegionDisplay:
             rasterized=True,
         )
         first, second = self.views
-        self.points_ = draw_points(ax, self.views, self.rows, self.codes, looks)
+        self.points_: list[Any] = draw_points(ax, self.views, self.rows, self.codes, looks)
         patch, line = library("matplotlib.patches").Patch, library("matplotlib.lines").Line2D
         keys: list[Any] = [
             (
@@ -132,7 +135,7 @@ class DecisionRegionDisplay:
         name_places(ax, "y", second, self.rows)
         if self.title:
             put_title(ax, self.title)
-        self.legend_ = legend(
+        self.legend_: Any = legend(
             ax,
             keys,
             self.classes.tolist(),

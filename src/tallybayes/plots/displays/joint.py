@@ -38,6 +38,10 @@ class JointPlot(PanelDisplay):
     legend_ : Legend
     """
 
+    ax_: Any
+    ax_x_: Any
+    ax_y_: Any
+
     _max_columns = 2
 
     def __init__(self, *, panels: Panels) -> None:
@@ -67,9 +71,9 @@ class JointPlot(PanelDisplay):
         (self.ax_x_, corner), (self.ax_, self.ax_y_) = axes
         corner.set_axis_off()
         pair = (panels.views[0], panels.views[1])
-        self.points_ = draw_points(self.ax_, pair, panels.rows, panels.codes, looks)
-        self.margin_x_ = draw_margin(self.ax_x_, panels, 0, looks)
-        self.margin_y_ = draw_margin(self.ax_y_, panels, 1, looks, "y")
+        self.points_: list[Any] = draw_points(self.ax_, pair, panels.rows, panels.codes, looks)
+        self.margin_x_: list[Any] = draw_margin(self.ax_x_, panels, 0, looks)
+        self.margin_y_: list[Any] = draw_margin(self.ax_y_, panels, 1, looks, "y")
         name_places(self.ax_, "x", pair[0], panels.rows)
         name_places(self.ax_, "y", pair[1], panels.rows)
         for margin in (self.ax_x_, self.ax_y_):
@@ -85,6 +89,6 @@ class JointPlot(PanelDisplay):
         names = panels.classes.tolist()
         place = right_if_wide(names)
         where = self.ax_y_ if place else self.ax_
-        self.legend_ = legend(where, self._keys(looks), names, title="class", **place)
-        self.figure_ = self.ax_.figure
+        self.legend_: Any = legend(where, self._keys(looks), names, title="class", **place)
+        self.figure_: Any = self.ax_.figure
         return self

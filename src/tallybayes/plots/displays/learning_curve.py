@@ -56,13 +56,13 @@ class LearningCurveDisplay:
         self
             The display, with ``figure_`` and ``axes_``.
         """
-        self.axes_ = axes_grid(ax, [1.0, 1.0], [1.0], SIZE)
-        self.figure_ = self.axes_[0, 0].figure
+        self.axes_: Any = axes_grid(ax, [1.0, 1.0], [1.0], SIZE)
+        self.figure_: Any = self.axes_[0, 0].figure
         given = (
             ("log-loss, in nats a row", self.curve.log_loss),
             ("accuracy", self.curve.accuracy),
         )
-        self.lines_ = []
+        self.lines_: list[Any] = []
         for place, (name, values), look in zip(self.axes_[0], given, looks_of(2), strict=True):
             style = {"color": look.colour, "marker": look.marker, "markersize": 4}
             self.lines_.append(place.plot(self.curve.rows, values, **style)[0])

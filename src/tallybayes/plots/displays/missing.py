@@ -49,6 +49,10 @@ class MissingDisplay:
     legend_ : Legend
     """
 
+    ax_: Any
+    figure_: Any
+    bars_: list[Any]
+
     def __init__(
         self,
         *,
@@ -57,8 +61,8 @@ class MissingDisplay:
         shares: ArrayLike,
         by_class: ArrayLike,
     ) -> None:
-        self.columns = list(columns)
-        self.classes = np.asarray(classes)
+        self.columns: list[str] = list(columns)
+        self.classes: NDArray[Any] = np.asarray(classes)
         self.shares: Array = np.asarray(shares, dtype=np.float64)
         self.by_class: Array = np.asarray(by_class, dtype=np.float64)
         n, k = len(self.columns), len(self.classes)
@@ -85,11 +89,11 @@ class MissingDisplay:
         """
         shown = need_count("max_display", max_display)
         order = np.argsort(-self.shares, kind="stable")[:shown].tolist()
-        self.shown_ = [self.columns[j] for j in order]
+        self.shown_: list[str] = [self.columns[j] for j in order]
         words = [""] * len(order)
         names = [f"{plain(self.columns[j])}  {_percent(self.shares[j])}" for j in order]
         ax, self.bars_ = bars_from_above(ax, names, self.shares[order], words, "0.85")
-        self.markers_ = [
+        self.markers_: list[Any] = [
             ax.scatter(
                 self.by_class[order, k],
                 np.arange(len(order)),
@@ -106,7 +110,7 @@ class MissingDisplay:
         hidden = len(self.columns) - len(order)
         more = f" ({hidden} columns that lack less are not shown)" if hidden else ""
         name_axis(ax, "x", f"rows without a value{more}")
-        self.legend_ = legend(ax, self.markers_, self.classes.tolist(), title="class", **RIGHT)
+        self.legend_: Any = legend(ax, self.markers_, self.classes.tolist(), title="class", **RIGHT)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

@@ -78,6 +78,10 @@ class NomogramDisplay:
         ``probability_ticks_``.
     """
 
+    ax_: Any
+    totals_ax_: Any
+    probability_ticks_: Array
+
     def __init__(
         self,
         *,
@@ -91,8 +95,8 @@ class NomogramDisplay:
     ) -> None:
         self.label = label
         self.against = against
-        self.base = float(base)
-        self.terms = list(terms)
+        self.base: float = float(base)
+        self.terms: list[TermValues] = list(terms)
         self.probability = probability
         self.two = two
         self.calibrated = calibrated
@@ -120,14 +124,14 @@ class NomogramDisplay:
         need_count("max_display", max_display)
         finite = [np.abs(t.nats[np.isfinite(t.nats)]).max(initial=0.0) for t in self.terms]
         reach = max(finite, default=0.0)
-        self.points_a_nat_ = MAX_POINTS / reach if reach > 0.0 else 1.0
+        self.points_a_nat_: float = MAX_POINTS / reach if reach > 0.0 else 1.0
         extent = [np.abs(t.nats).max(initial=0.0) for t in self.terms]
         order = np.argsort(-np.array(extent), kind="stable")[:max_display]
-        self.shown_ = [self.terms[t] for t in order.tolist() if extent[t] > 0.0]
+        self.shown_: list[TermValues] = [self.terms[t] for t in order.tolist() if extent[t] > 0.0]
         height = TERM * (1 + len(self.shown_))
         grid = axes_grid(ax, [1.0], [height, RULERS], (WIDTH, height + RULERS + 0.5))
         self.ax_, self.totals_ax_ = grid[:, 0]
-        self.figure_ = self.ax_.figure
+        self.figure_: Any = self.ax_.figure
         names = [_name(term) for term in self.shown_]
         below = ["total points", self._said_of_probability()]
         inches = _inches(self.ax_, [*names, *below])
@@ -170,8 +174,8 @@ class NomogramDisplay:
         ax.axvline(0.0, color="0.75", linewidth=0.8, zorder=0)
         ticks = library("matplotlib.ticker").MaxNLocator(9).tick_values(low, high)
         ticks = ticks[(ticks >= low - 1e-9) & (ticks <= high + 1e-9)]
-        self.ruler_ = _ruler(ax, 0.0, ticks, [_number(tick) for tick in ticks])
-        self.dots_ = []
+        self.ruler_: Any = _ruler(ax, 0.0, ticks, [_number(tick) for tick in ticks])
+        self.dots_: list[Any] = []
         for i, (term, points) in enumerate(zip(self.shown_, each, strict=True), start=1):
             ax.hlines(i, points.min(), points.max(), color="0.55", linewidth=1.0, zorder=1)
             colours = [favour if x >= 0.0 else against for x in points]
@@ -199,7 +203,7 @@ class NomogramDisplay:
         ax.set_xlim(low - room, high + room)
         ticks = library("matplotlib.ticker").MaxNLocator(9).tick_values(low, high)
         ticks = ticks[(ticks >= low) & (ticks <= high)]
-        self.total_ = _ruler(ax, 0.0, ticks, [_number(tick) for tick in ticks])
+        self.total_: Any = _ruler(ax, 0.0, ticks, [_number(tick) for tick in ticks])
         wanted = np.array([q for q in PROBABILITIES if p.min() <= q <= p.max()])
         places = np.interp(wanted, p, totals)
         words = [f"{q:g}" for q in wanted]
@@ -207,7 +211,7 @@ class NomogramDisplay:
         kept = sorted((i for i, _ in placed), key=lambda i: float(wanted[i]))
         self.probability_ticks_, places = wanted[kept], places[kept]
         labels = [f"{q:g}" for q in self.probability_ticks_]
-        self.probability_ = _ruler(ax, 1.0, places, labels)
+        self.probability_: Any = _ruler(ax, 1.0, places, labels)
         _finish(ax, names)
 
     @classmethod

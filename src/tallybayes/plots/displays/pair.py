@@ -38,6 +38,9 @@ class PairPlot(PanelDisplay):
     legend_ : Legend
     """
 
+    ax_: Any
+    figure_: Any
+
     _max_columns = MAX_COLUMNS
 
     def plot(self, ax: Any = None) -> Self:
@@ -56,7 +59,7 @@ class PairPlot(PanelDisplay):
         panels, n = self.panels, len(self.panels.views)
         looks = looks_of(len(panels.classes))
         side = PANEL_SIZE * n
-        self.axes_ = axes_grid(ax, [1.0] * n, [1.0] * n, (side + 1.0, side))
+        self.axes_: Any = axes_grid(ax, [1.0] * n, [1.0] * n, (side + 1.0, side))
         self.points_: dict[tuple[int, int], list[Any]] = {}
         self.margins_: list[list[Any]] = []
         for j, column in enumerate(panels.views):
@@ -73,7 +76,7 @@ class PairPlot(PanelDisplay):
         if ax is not None:  # the figure has other axes
             where = corner
             place = RIGHT
-        self.legend_ = legend(
+        self.legend_: Any = legend(
             where, self._keys(looks), panels.classes.tolist(), title="class", **place
         )
         self.ax_, self.figure_ = self.axes_[-1, 0], corner.figure

@@ -55,6 +55,9 @@ class PosteriorDisplay:
     legend_ : Legend
     """
 
+    ax_: Any
+    figure_: Any
+
     def __init__(
         self,
         *,
@@ -73,9 +76,9 @@ class PosteriorDisplay:
                 f"{', '.join(type(one).__name__ for one in every)}"
             )
         self.prior = prior
-        self.posteriors = dict(posteriors)
+        self.posteriors: dict[Any, ParameterPrior] = dict(posteriors)
         self.likelihood = likelihood
-        self.estimates = dict(estimates or {})
+        self.estimates: dict[str, float] = dict(estimates or {})
         self.parameter = parameter
 
     def plot(self, ax: Any = None) -> Self:
@@ -92,26 +95,26 @@ class PosteriorDisplay:
             The display, with ``figure_`` and ``axes_``.
         """
         ax = need_axes(ax)
-        self.x_ = _grid(self.prior, list(self.posteriors.values()))
+        self.x_: Array = _grid(self.prior, list(self.posteriors.values()))
         looks = looks_of(max(1, len(self.posteriors)))
 
         def curve(belief: ParameterPrior, **style: Any) -> Any:
             return ax.plot(self.x_, _density(belief, self.x_), **style)[0]
 
-        self.prior_ = curve(self.prior, color=GREY, linestyle="--")
-        self.likelihood_ = None
+        self.prior_: Any = curve(self.prior, color=GREY, linestyle="--")
+        self.likelihood_: Any = None
         names: list[Any] = ["prior"]
         keys = [self.prior_]
         if self.likelihood is not None:
             self.likelihood_ = curve(self.likelihood, color=GREY, linestyle=":")
             keys.append(self.likelihood_)
             names.append("likelihood")
-        self.posteriors_ = [
+        self.posteriors_: list[Any] = [
             curve(belief, color=look.colour, linestyle=look.line, linewidth=2)
             for belief, look in zip(self.posteriors.values(), looks, strict=True)
         ]
         marks = looks_of(1 + len(self.estimates))[1:]
-        self.estimates_ = [
+        self.estimates_: list[Any] = [
             ax.axvline(value, color=look.colour, linestyle=look.line, linewidth=1)
             for value, look in zip(self.estimates.values(), marks, strict=True)
         ]
@@ -120,7 +123,7 @@ class PosteriorDisplay:
         ax.set_ylim(0.0, None)
         name_axis(ax, "x", self.parameter)
         name_axis(ax, "y", "density")
-        self.legend_ = legend(ax, keys, names, **right_if_wide(names))
+        self.legend_: Any = legend(ax, keys, names, **right_if_wide(names))
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

@@ -42,8 +42,11 @@ class PriorDisplay:
     [0.5, 0.5]
     """
 
+    ax_: Any
+    figure_: Any
+
     def __init__(self, *, classes: ArrayLike, probabilities: ArrayLike) -> None:
-        self.classes = np.asarray(classes)
+        self.classes: NDArray[Any] = np.asarray(classes)
         self.probabilities: NDArray[np.float64] = np.asarray(probabilities, dtype=np.float64)
 
     def plot(self, ax: Any = None, **bar_kw: Any) -> Self:
@@ -64,7 +67,7 @@ class PriorDisplay:
         ax = need_axes(ax)
         looks = looks_of(len(self.classes))
         places = np.arange(len(self.classes))
-        self.bars_ = ax.bar(
+        self.bars_: Any = ax.bar(
             places, self.probabilities, **{"color": [look.colour for look in looks], **bar_kw}
         )
         many = len(self.classes) > MAX_HORIZONTAL_LABELS

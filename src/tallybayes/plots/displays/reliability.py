@@ -57,9 +57,14 @@ class ReliabilityDisplay:
     [0.5, 1.0]
     """
 
+    ax_: Any
+    figure_: Any
+    lines_: list[Any]
+    bands_: list[Any]
+
     def __init__(self, *, label: Any, curves: Mapping[str, Reliability]) -> None:
         self.label = label
-        self.curves = dict(curves)
+        self.curves: dict[str, Reliability] = dict(curves)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the curves.
@@ -75,7 +80,7 @@ class ReliabilityDisplay:
             The display, with ``figure_`` and ``ax_``.
         """
         ax = need_axes(ax, (5.2, 4.8))
-        self.diagonal_ = ax.plot([0, 1], [0, 1], color="0.6", linestyle=":", linewidth=1)[0]
+        self.diagonal_: Any = ax.plot([0, 1], [0, 1], color="0.6", linestyle=":", linewidth=1)[0]
         self.lines_, self.bands_ = [], []
         looks = looks_of(len(self.curves))
         for curve, look in zip(self.curves.values(), looks, strict=True):
@@ -92,7 +97,7 @@ class ReliabilityDisplay:
         ax.set_aspect("equal")
         name_axis(ax, "x", f"predicted P({plain(self.label)})")
         name_axis(ax, "y", f"share of {plain(self.label)}, with 95 % interval")
-        self.legend_ = legend(ax, self.lines_, list(self.curves), loc="upper left")
+        self.legend_: Any = legend(ax, self.lines_, list(self.curves), loc="upper left")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

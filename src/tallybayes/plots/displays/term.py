@@ -69,6 +69,11 @@ class TermDisplay:
         Of a pair of few cells: the number in each.
     """
 
+    legend_: Any
+    ax_: Any
+    figure_: Any
+    bars_: list[Any]
+
     def __init__(
         self,
         *,
@@ -79,8 +84,8 @@ class TermDisplay:
         starts: ArrayLike | None = None,
     ) -> None:
         self.label = label
-        self.columns = tuple(columns)
-        self.cells = [list(words) for words in cells]
+        self.columns: tuple[str, ...] = tuple(columns)
+        self.cells: list[list[str]] = [list(words) for words in cells]
         self.nats: Array = np.asarray(nats, dtype=np.float64)
         self.starts: Array = np.asarray([] if starts is None else starts, dtype=np.float64)
         shape = tuple(len(words) for words in self.cells)
@@ -123,7 +128,7 @@ class TermDisplay:
         if len(order) > MAX_BARS:  # those that add most, in their order
             order = np.sort(np.argsort(-np.abs(self.nats), kind="stable")[:MAX_BARS])
         values = self.nats[order]
-        self.shown_ = [self.cells[0][i] for i in order.tolist()]
+        self.shown_: list[str] = [self.cells[0][i] for i in order.tolist()]
         colours = [favour if value >= 0.0 else against for value in values]
         words = [_signed(value) for value in values.tolist()]
         names = [plain(cell) for cell in self.shown_]
@@ -138,10 +143,10 @@ class TermDisplay:
         n = len(self.starts) + 1
         edges = [first - room, *self.starts, last + room]
         main, *others = looks_of(1 + min(MAX_LINES, len(self.nats) - n))
-        self.steps_ = ax.stairs(
+        self.steps_: Any = ax.stairs(
             self.nats[:n], edges, baseline=None, color=main.colour, linewidth=1.8
         )
-        self.lines_ = [
+        self.lines_: list[Any] = [
             ax.axhline(value, color=look.colour, linestyle="--", linewidth=1.2)
             for value, look in zip(self.nats[n:], others, strict=False)
         ]
@@ -163,7 +168,7 @@ class TermDisplay:
                 ),
             )
         reach = float(np.abs(self.nats).max()) or 1.0
-        self.image_ = ax.imshow(self.nats, cmap="RdBu", vmin=-reach, vmax=reach, aspect="auto")
+        self.image_: Any = ax.imshow(self.nats, cmap="RdBu", vmin=-reach, vmax=reach, aspect="auto")
         drawable_ticks(ax, "y", [plain(cell) for cell in self.cells[0]], MAX_DOWN)
         drawable_ticks(ax, "x", [plain(cell) for cell in self.cells[1]], MAX_ACROSS)
         ax.tick_params(axis="x", labelrotation=90 if max(map(len, self.cells[1])) > 4 else 0)
@@ -171,7 +176,7 @@ class TermDisplay:
         name_axis(ax, "x", plain(self.columns[1]))
         bar = ax.figure.colorbar(self.image_, ax=ax)
         name_axis(bar.ax, "y", adds)
-        self.numbers_ = []
+        self.numbers_: list[Any] = []
         if self.nats.size <= MAX_WRITTEN_CELLS:
             for (i, j), value in np.ndenumerate(self.nats):
                 colour = "white" if abs(value) > 0.6 * reach else "black"

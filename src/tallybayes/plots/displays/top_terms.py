@@ -39,6 +39,8 @@ class TopTermsDisplay:
         A bar for each term.
     """
 
+    terms: dict[Any, list[tuple[Any, float]]]
+
     def __init__(self, *, terms: Mapping[Any, Sequence[tuple[Any, float]]]) -> None:
         if not 0 < len(terms) <= MAX_CLASSES:
             raise ValueError(
@@ -65,9 +67,9 @@ class TopTermsDisplay:
         down = -(-n // across)
         longest = max(2, *(len(found) for found in self.terms.values()), 2)
         size = (SIZE[0] * across, down * (1.0 + SIZE[1] * longest))
-        self.axes_ = axes_grid(ax, [1.0] * across, [1.0] * down, size)
-        self.figure_ = self.axes_[0, 0].figure
-        self.bars_ = {}
+        self.axes_: Any = axes_grid(ax, [1.0] * across, [1.0] * down, size)
+        self.figure_: Any = self.axes_[0, 0].figure
+        self.bars_: dict[Any, list[Any]] = {}
         every = [value for found in self.terms.values() for _, value in found]
         high = max(1e-9, *every, 1e-9)
         places = self.axes_.ravel()

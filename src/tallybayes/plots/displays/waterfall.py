@@ -16,7 +16,7 @@ from tallybayes.plots.drawing.bars import need_count
 from tallybayes.plots.drawing.passage import draw_passage, passage_height
 from tallybayes.plots.drawing.style import drawable_ticks, looks_of, name_axis, need_axes, put_title
 from tallybayes.readable import plain
-from tallybayes.reporting.rows import steps_of
+from tallybayes.reporting.rows import Step, steps_of
 from tallybayes.reporting.subjects.find import subject_of
 from tallybayes.reporting.subjects.tables import contributions_of
 
@@ -83,6 +83,13 @@ class WaterfallDisplay:
     0.5
     """
 
+    ax_: Any
+    figure_: Any
+    passage: str
+    spans: list[tuple[int, int, float]]
+    steps_: list[Step]
+    rest_: float
+
     def __init__(
         self,
         *,
@@ -103,9 +110,9 @@ class WaterfallDisplay:
             )
         self.label = label
         self.against = against
-        self.base = float(base)
-        self.terms = list(terms)
-        self.probability = float(probability)
+        self.base: float = float(base)
+        self.terms: list[tuple[str, str]] = list(terms)
+        self.probability: float = float(probability)
         self.passage, self.spans = passage, list(spans)
 
     def plot(self, ax: Any = None, *, max_display: int = 12) -> Self:
@@ -135,11 +142,11 @@ class WaterfallDisplay:
         if n_rest:
             names.append(f"{n_rest} other terms" if n_rest > 1 else "1 other term")
             nats.append(self.rest_)
-        self.total_ = float(np.sum(nats))
+        self.total_: float = float(np.sum(nats))
         height = 1.3 + LINE_HEIGHT * (len(nats) + 1) + passage_height(self.passage)
         ax = need_axes(ax, (7.2, height))
         self._bars(ax, np.array(nats))
-        self.words_ = []
+        self.words_: list[Any] = []
         drawable_ticks(ax, "y", [*names, "total"])
         ax.invert_yaxis()
         label, against = plain(self.label), plain(self.against)
@@ -160,11 +167,11 @@ class WaterfallDisplay:
         colours = [favour if value >= 0.0 else against for value in nats] + [GREY]
         places = np.arange(len(lengths))
         bars = ax.barh(places, lengths, left=starts, height=0.62, color=colours)
-        self.bars_ = list(bars.patches)
+        self.bars_: list[Any] = list(bars.patches)
         ax.vlines(ends, places[:-1] - 0.31, places[1:] + 0.31, color="0.6", linewidth=0.8, zorder=0)
         ax.axvline(0.0, color="0.25", linewidth=0.8, zorder=0)
         numbers = [_signed(value) for value in [*nats.tolist(), self.total_]]
-        self.values_ = [
+        self.values_: list[Any] = [
             ax.annotate(
                 text,
                 (start + length, place),

@@ -37,8 +37,12 @@ class WeightsDisplay:
         A bar each.
     """
 
+    ax_: Any
+    figure_: Any
+    bars_: list[Any]
+
     def __init__(self, *, terms: Sequence[str], weights: ArrayLike) -> None:
-        self.terms = list(terms)
+        self.terms: list[str] = list(terms)
         self.weights: NDArray[np.float64] = np.asarray(weights, dtype=np.float64)
         if self.weights.shape != (len(self.terms),):
             raise ValueError(
@@ -63,7 +67,7 @@ class WeightsDisplay:
         """
         shown = need_count("max_display", max_display)
         order = np.argsort(-self.weights, kind="stable")[:shown].tolist()
-        self.shown_ = [self.terms[t] for t in order]
+        self.shown_: list[str] = [self.terms[t] for t in order]
         names = [" × ".join(plain(p) for p in term.split(" × ")) for term in self.shown_]
         weights = self.weights[order]
         ax, self.bars_ = bars_from_above(
