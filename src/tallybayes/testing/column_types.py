@@ -100,7 +100,7 @@ class ColumnType:
     library: Library
     name: str
     kind: str
-    values: tuple[Any, Any]
+    values: tuple[Any, ...]
     hold: Callable[[list[Any]], Any]
     has_missing: bool = True
     plain: tuple[Any, Any] | None = None
@@ -140,7 +140,7 @@ SECONDS_OF_DAY = (3600.0, 12600.0)
 
 # ---- pandas --------------------------------------------------------------------------------------
 def _pandas(
-    name: str, kind: str, values: tuple[Any, Any], dtype: Any = None, **more: Any
+    name: str, kind: str, values: tuple[Any, ...], dtype: Any = None, **more: Any
 ) -> ColumnType:
     dtype = name if dtype is None else dtype
 
@@ -150,14 +150,14 @@ def _pandas(
     return ColumnType("pandas", name, kind, values, hold, **more)
 
 
-def _category(name: str, kind: str, values: tuple[Any, Any], **more: Any) -> ColumnType:
+def _category(name: str, kind: str, values: tuple[Any, ...], **more: Any) -> ColumnType:
     def hold(cells: list[Any]) -> Any:
         return pd.DataFrame({"a": pd.Categorical(cells)})
 
     return ColumnType("pandas", f"category of {name}", kind, values, hold, **more)
 
 
-def _sparse(name: str, kind: str, values: tuple[Any, Any], fill: Any) -> ColumnType:
+def _sparse(name: str, kind: str, values: tuple[Any, ...], fill: Any) -> ColumnType:
     def hold(cells: list[Any]) -> Any:
         held = [np.nan if cell is None else cell for cell in cells]
         return pd.DataFrame({"a": pd.arrays.SparseArray(held, fill_value=fill)})
@@ -256,7 +256,7 @@ OF_PANDAS = [
 
 # ---- polars --------------------------------------------------------------------------------------
 def _polars(
-    name: str, kind: str, values: tuple[Any, Any], dtype: Any = None, **more: Any
+    name: str, kind: str, values: tuple[Any, ...], dtype: Any = None, **more: Any
 ) -> ColumnType:
     dtype = getattr(pl, name) if dtype is None else dtype
 
@@ -303,7 +303,7 @@ OF_POLARS = [
 
 # ---- Arrow ---------------------------------------------------------------------------------------
 def _arrow(
-    kind: str, values: tuple[Any, Any], dtype: Any, name: str = "", **more: Any
+    kind: str, values: tuple[Any, ...], dtype: Any, name: str = "", **more: Any
 ) -> ColumnType:
     def hold(cells: list[Any]) -> Any:
         return pa.table({"a": pa.array(cells, dtype)})
@@ -311,7 +311,7 @@ def _arrow(
     return ColumnType("Arrow", name or str(dtype), kind, values, hold, **more)
 
 
-def _dictionary(kind: str, values: tuple[Any, Any], dtype: Any, **more: Any) -> ColumnType:
+def _dictionary(kind: str, values: tuple[Any, ...], dtype: Any, **more: Any) -> ColumnType:
     def hold(cells: list[Any]) -> Any:
         distinct = [*dict.fromkeys(cell for cell in cells if cell is not None)]
         places = pa.array([None if c is None else distinct.index(c) for c in cells], pa.int32())
@@ -327,7 +327,7 @@ def _null_in_dictionary(cells: list[Any]) -> Any:
 
 
 def _extension(
-    name: str, dtype: Any, storage: Any, kind: str, values: tuple[Any, Any], **more: Any
+    name: str, dtype: Any, storage: Any, kind: str, values: tuple[Any, ...], **more: Any
 ) -> ColumnType:
     def hold(cells: list[Any]) -> Any:
         held = [cell.bytes if isinstance(cell, uuid.UUID) else cell for cell in cells]

@@ -29,7 +29,7 @@ class Figures:
         "row" or "document".
     """
 
-    confusion: NDArray[np.int64]
+    confusion: NDArray[np.float64]
     classes: list[str]
     unit: str
     rows: int

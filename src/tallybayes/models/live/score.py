@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.forking import new_lock
 from tallybayes.families.class_prior import ClassPrior
+from tallybayes.forking import new_lock
 from tallybayes.models.live.cells import LiveCells, Touched
 from tallybayes.models.live.columns import (
     LevelsColumn,
