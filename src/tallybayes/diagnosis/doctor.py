@@ -5,14 +5,20 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tallybayes.diagnosis.columns import ColumnDiagnosis, column_of, compared
-from tallybayes.diagnosis.findings import Finding, is_number, options_of, quoted
+from tallybayes.diagnosis.findings import (
+    NAMELESS,
+    Finding,
+    of_labels,
+    options_of,
+    quoted,
+)
 from tallybayes.diagnosis.layout import layout_of
 from tallybayes.diagnosis.profile import Profile, Seen, profile_of
 from tallybayes.errors import SourceError, TallyWarning, listed
@@ -33,7 +39,6 @@ ORDER = (
     *("missing", "missing_of", "columns"),
 )
 MAX_CLASSES = 50  # of a column that may be the target
-MIN_NUMBER_CLASSES = 20  # numbers as classes, from which on they may be a quantity
 MIN_LABEL_SHARE = 0.01  # rows of a label that is a spelling of missing
 TARGETS = ("class", "target", "label", "y", "outcome")
 
@@ -208,8 +213,7 @@ def diagnosed(source: Any, target: str | None, named: str, given: str) -> Diagno
         findings += _of_labels(target, label, classes, changes, columns, text is not None)
     changes = _with_columns(changes, [*findings, *(f for c in columns for f in c.findings)], target)
     if getattr(rows, "nameless", False):
-        what = "a column without a name (such as a written index) is not read"
-        findings.append(Finding("column without a name", what))
+        findings.append(NAMELESS)
     changes = {name: changes[name] for name in ORDER if name in changes}
     unlabelled = 0 if label is None else profile.n_rows - sum(classes.values())
     families = dict(changes.get("columns", {}))
@@ -416,12 +420,8 @@ def _of_labels(
     if label.more or 2 * len(classes) > sum(classes.values()):
         message = "has nearly as many labels as rows: choose another target"
         found.append(Finding("many labels", message, target))
-    elif len(classes) > MIN_NUMBER_CLASSES and all(map(is_number, classes)):
-        message = (
-            f"has {len(classes)} different numbers, each of them a class: if they are a quantity, "
-            "group them into a few classes first"
-        )
-        found.append(Finding("numbers as labels", message, target))
+    elif numbers := of_labels(classes):
+        found.append(replace(numbers, column=target))
     alike = Counter(" ".join(word.lower().split()) for word in classes)
     if twice := [word for word, n in alike.items() if n > 1]:
         message = f"spells a label in several ways, {twice[0]!r} with other letters: spell it alike"

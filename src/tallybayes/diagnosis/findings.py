@@ -15,11 +15,13 @@ from tallybayes.sources.text_files.options import Spelling
 
 __all__ = [
     "MAX_STRAYS",
+    "NAMELESS",
     "Finding",
     "is_number",
     "means_missing",
     "null_options",
     "numbers_as_written",
+    "of_labels",
     "options_of",
     "quoted",
     "strings_as_read",
@@ -27,6 +29,7 @@ __all__ = [
 
 MAX_STRAYS = 3  # strings of a column that may all mean missing
 MIN_NUMBERS_PER_STRAY = 10  # numbers, for so many strays
+MIN_NUMBER_CLASSES = 20  # numbers as classes, from which on they may be a quantity
 MIN_GROUPED = 2  # different numbers with points before three digits
 
 SPACES = " \u00a0\u2009\u202f"
@@ -90,6 +93,11 @@ class Finding:
     def __str__(self) -> str:
         about = f"column {self.column!r} " if self.column is not None else ""
         return f"{about}{self.message}"
+
+
+NAMELESS = Finding(
+    "column without a name", "a column without a name (such as a written index) is not read"
+)
 
 
 # ---- options -------------------------------------------------------------------------------------
@@ -278,6 +286,17 @@ def _order(levels: Sequence[str]) -> tuple[str, str]:
 
 
 # ---- numbers as they are written -----------------------------------------------------------------
+def of_labels(labels: Collection[str]) -> Finding | None:
+    """Labels that are numbers, and many."""
+    if len(labels) <= MIN_NUMBER_CLASSES or not all(map(is_number, labels)):
+        return None
+    return Finding(
+        "numbers as labels",
+        f"has {len(labels)} different numbers, each of them a class: if they are a quantity, "
+        "group them into a few classes first",
+    )
+
+
 def numbers_as_written(name: str, written: Collection[str], spelling: Spelling) -> Finding | None:
     """What the numbers of a column look like as they are written.
 

@@ -13,9 +13,11 @@ from tallybayes.cli.io.model_file import ModelFile
 from tallybayes.cli.io.rows import Rows
 from tallybayes.cli.terminal.console import note, number_of
 from tallybayes.diagnosis.findings import (
+    NAMELESS,
     Finding,
     is_number,
     numbers_as_written,
+    of_labels,
     quoted,
     strings_as_read,
 )
@@ -37,7 +39,6 @@ __all__ = [
 ]
 
 MAX_LEVELS = 10_000  # levels of a column that are looked at
-MIN_NUMBER_CLASSES = 20  # numbers as classes, from which on they may be a quantity
 
 
 def note_data_quality(file: ModelFile, source: Rows) -> None:
@@ -51,7 +52,7 @@ def note_data_quality(file: ModelFile, source: Rows) -> None:
         What it was read from.
     """
     if source.nameless:
-        note("note: a column without a name (such as a written index) is not read")
+        note(f"note: {NAMELESS}")
     for name, levels in _strings(file).items():
         held = file.table.holds[name]
         beside = held.numbers and held.strings
@@ -67,12 +68,8 @@ def note_data_quality(file: ModelFile, source: Rows) -> None:
             )
     for finding in _numbers(file, source):
         note(f"note: {finding}")
-    numbers = [c for c in file.classes if is_number(c)]
-    if len(numbers) == len(file.classes) > MIN_NUMBER_CLASSES:
-        note(
-            f"note: {file.target!r} has {len(numbers)} different numbers, each of them a class: if "
-            "they are a quantity, group them into a few classes first"
-        )
+    if numbers := of_labels(file.classes):
+        note(f"note: {file.target!r} {numbers.message}")
 
 
 def note_unlabelled(source: Rows | DocumentSource, unit: str = "row") -> None:
