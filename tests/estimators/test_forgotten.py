@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 import tallybayes
 from tallybayes import (
@@ -377,6 +378,25 @@ def test_what_is_left_of_many_rows_may_be_a_constant(name, weights, model):
         np.testing.assert_allclose(
             held.predict_joint_log_proba(asked), fresh.predict_joint_log_proba(asked), rtol=1e-9
         )
+
+
+@pytest.mark.parametrize("weights", ["none", "fractional"])
+@pytest.mark.parametrize("far", [1e3, 1e6, 1e9, 1e12])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_a_class_far_from_the_origin_keeps_its_spread(form, far, weights):
+    """The origin lies in the first class; that of sparse rows is 0."""
+    rng = np.random.default_rng(4)
+    n = 2000
+    y = np.where(np.arange(n) < 5, "near", "far")
+    x = np.round(rng.uniform(0.0, 10.0, (n, 2)), 1) + np.where(y == "far", far, 0.0)[:, None]
+    w = np.ones(n) if weights == "none" else rng.choice([0.3, 1.7, 0.1], n)
+    kept, gone = np.arange(8), np.arange(8, n)
+    model = GaussianNB().fit(form(x), y, w).forget(form(x[gone]), y[gone], w[gone])
+    fresh = GaussianNB().fit(x[kept], y[kept], w[kept])
+    place = np.spacing(far)
+    np.testing.assert_allclose(model.theta_, fresh.theta_, rtol=0, atol=place)
+    lost = 1e-9 if form is np.asarray or far < 1e12 else 1e-3  # 2⁻⁹⁷ of squares about 0
+    np.testing.assert_allclose(model.var_, fresh.var_, rtol=lost)
 
 
 def test_a_row_that_makes_all_of_the_spread_leaves_none_when_it_is_forgotten_alone():

@@ -46,12 +46,16 @@ WEIGHTS = {"none": (1.0,), "whole": (1.0, 2.0, 7.0), "fractional": (0.3, 1.7, 0.
 @st.composite
 def columns(draw):
     """Up to eight values of a column, as floats of short decimals: an offset and a whole number of
-    steps of the range."""
+    steps of the range. Some may be a second group, up to 10⁵ ranges away."""
     span = draw(st.integers(-3, 3))
     offset = Decimal(1).scaleb(span + draw(st.integers(0, 12)))
     digits = draw(st.integers(1, 6))
     steps = draw(st.lists(st.integers(0, 10**digits), min_size=1, max_size=8))
-    return [float(offset + Decimal(step).scaleb(span - digits)) for step in steps]
+    values = [offset + Decimal(step).scaleb(span - digits) for step in steps]
+    away = draw(st.one_of(st.none(), st.integers(1, 5)))
+    if away is not None and digits < 6:
+        values[1::2] = [value + Decimal(1).scaleb(span + away) for value in values[1::2]]
+    return [float(value) for value in values]
 
 
 class Rows:

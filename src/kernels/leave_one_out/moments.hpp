@@ -15,7 +15,7 @@ struct MomentTables {
     MomentTotals<const double> own, everyone;  // of each class (classes, d), and of all of them (d,)
     const double* origin;                      // (d,)
     double residue;    // share of S2 that is not a sum of squares about the mean
-    double rounding;   // share of S2 that taking rows out may leave
+    double rounding;   // share of a sum of squares that taking rows out may leave
     double smoothing;  // share of a variance that is added to every one
     bool each;         // of the column's own, not of the largest
 
@@ -23,11 +23,13 @@ struct MomentTables {
     i64 at(i64 k) const { return k == classes ? 0 : k * d; }
     double n(i64 k) const { return totals(k).n_hi[at(k)]; }
 
-    // Of column j in class k, after a row is taken out.
-    Centred without(i64 k, i64 j, double x, double w) const {
+    static constexpr double MOVED = 0x1p-97;  // share of S2 that it may leave besides
+
+    // Of column j in class k, after a row is taken out; `squares` are those about the mean with it.
+    Centred without(i64 k, i64 j, double x, double w, double squares) const {
         const auto& t = totals(k);
         const i64 i = at(k) + j;
-        return centred_without(t, i, origin[j], x, w, rounding * std::fabs(t.s2_hi[i]));
+        return centred_without(t, i, origin[j], x, w, rounding * squares + MOVED * std::fabs(t.s2_hi[i]));
     }
 };
 
@@ -98,7 +100,7 @@ public:
         auto variance = [&](i64 j) {
             const double t = (x[j] - mu[j]) - low[j], squared = rest_of(s[j], t * t * moved);
             if (!light && !(squared < CANCELLED * s[j])) return squared / left;
-            return std::max(m_.without(all, j, x[j], w).squares, 0.0) / left;
+            return std::max(m_.without(all, j, x[j], w, s[j]).squares, 0.0) / left;
         };
         double change = 0.0, epsilon = 0.0;
         if (m_.each) {
@@ -172,7 +174,7 @@ private:
             double t = (x[j] - mean(k)[j]) - rest(k)[j], squared = rest_of(whole, t * t * less.moved);
             t *= n / left;  // from the mean of the others
             if (light || squared < CANCELLED * whole) {
-                const Centred others = m_.without(k, j, x[j], w);
+                const Centred others = m_.without(k, j, x[j], w, whole);
                 t = (x[j] - others.mean.hi) - others.mean.lo;
                 squared = std::max(others.squares, 0.0);
             }

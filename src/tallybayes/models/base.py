@@ -54,8 +54,8 @@ class Model(ABC):
     taken : tuple
         The estimator's parameters as they were when the model was last read by them.
     largest_squares : dict
-        By group of columns, the largest sum of squares about the origin (n_features,) that any
-        class held when rows were removed: rounding is judged by it.
+        By group of columns, the largest sums of squares, about the origin and about the mean, that
+        any class held when rows were removed (2, n_features): rounding is judged by them.
     decayed : float
         The largest weight of a class since weights were multiplied by a factor, after which whoever
         forgets a row knows its weight to the last place of a float64 only; 0 if they never were.
@@ -230,19 +230,25 @@ class Model(ABC):
         """Weights were multiplied by a factor, and rounded."""
         self.decayed = max(self.decayed, float(self.tally.classes.count.max(initial=0.0)))
 
+    def squares_with(self, tally: TableTally) -> dict[Any, Array]:
+        """`largest_squares` with those of a tally."""
+        most = dict(self.largest_squares)
+        for group, part in zip(tally.schema.groups, tally.groups, strict=True):
+            if isinstance(part, Moments | CrossMoments):
+                columns = part if isinstance(part, Moments) else part.columns()
+                most[group.key] = np.maximum(columns.largest_squares(), most.get(group.key, 0.0))
+        return most
+
     def settle(self, rest: TableTally, before: TableTally) -> dict[Any, Array]:
         """Makes zero what rounding has left in `rest`, after a subtraction from `before`, in place;
         returns the new `largest_squares`."""
-        most = dict(self.largest_squares)
+        most = self.squares_with(before)
         columns = (None, *rest.schema.groups)
         for group, part, was in zip(columns, rest.parts, before.parts, strict=True):
             if not isinstance(part, Moments | CrossMoments) or group is None:
                 part.settle(was)
                 continue
             assert isinstance(was, type(part))
-            columns_held = was if isinstance(was, Moments) else was.columns()
-            held = np.abs(columns_held.s2_hi).max(axis=0, initial=0.0)
-            most[group.key] = np.maximum(held, most.get(group.key, 0.0))
             part.settle(was, most[group.key], decayed=self.decayed)  # type: ignore[arg-type]  # one kind, as asserted
         return most
 

@@ -23,13 +23,15 @@ VANISHING = 2.0**-90
 """A sum of squares about the mean below this share of S2 is rounding of the double-doubles."""
 
 ROUNDING, FRACTIONAL_ROUNDING = 2.0**-88, 2.0**-82
-"""What rounding leaves, after chunks were summed and many steps taken, of the largest S2 that was
-ever held: of whole weights, and of others. A sum of squares below it cannot be distinguished
-from 0."""
+"""What the rounding of chunks leaves of the largest sum of squares about the mean that was ever
+held: of whole weights, and of others. A sum of squares below it cannot be distinguished from 0."""
+
+MOVED_ROUNDING = 2.0**-97
+"""What many steps of double-doubles leave of the largest S2 that was ever held, besides."""
 
 DECAYED_ROUNDING = 2.0**-51
-"""The same where a decay has multiplied weights: who forgets a row then knows its weight to the
-last place of a float64 only."""
+"""The same of squares about the mean where a decay has multiplied weights: who forgets a row then
+knows its weight to the last place of a float64 only."""
 
 WHOLE_SLACK, FRACTIONAL_SLACK = 2.0**-80, 2.0**-37
 """How far below 0 a sum of squares may fall, relative to what was held, where all weights are whole
@@ -255,41 +257,50 @@ class Moments(Tally):
         ----------
         before : Moments
             What rows were taken from.
-        largest_squares : float64 array (n_features,)
-            The largest S2 that was ever held: it bounds the rounding that rows long gone have left.
+        largest_squares : float64 array (2, n_features)
+            The largest S2 and the largest sum of squares about the mean that were ever held, as of
+            :meth:`largest_squares`: they bound the rounding that rows long gone have left.
         decayed : float
             The largest weight of a class since weights were multiplied; 0 if they never were.
         """
         weight = self.n + self.n_lo
         gone = is_residue(weight, before.n) | is_nothing(weight, before.n)
         self.n[gone] = self.n_lo[gone] = 0.0
-        about_origin = np.abs(before.s2_hi) + largest_squares
+        most = np.broadcast_to(largest_squares, (2, self.n.shape[1]))
+        before_mean, held = before.mean_and_squares()
+        about_origin, held = np.abs(before.s2_hi) + most[0], np.abs(held) + most[1]
         whole = before._whole() & self._whole()
-        fractions = self._slack_of_fractions(before, largest_squares)
+        fractions = self._slack_of_fractions(before, most[0])
         slack = np.where(whole, WHOLE_SLACK * about_origin, fractions)
         left_out = np.minimum(LEFT_OUT, LEFT_OUT_SHARE * about_origin)
         slack += left_out + TINY
         # without rows, sums on the positive side may be rounding of rows long gone: only a negative
         # sum of squares shows that other rows were removed than had been learned
-        mean = before.mean_and_squares()[0]
-        left = self._about(mean).s2_hi.reshape(mean.shape)
+        left = self._about(before_mean).s2_hi.reshape(before_mean.shape)
         empty = (self.n == 0.0) & (left >= -slack)
         for sums in self.sums:
             sums[empty] = 0.0
-        mean, squares = self.mean_and_squares()
+        _, squares = self.mean_and_squares()
         rounding = (squares < 0.0) & (squares >= -slack)
-        unknown = np.where(whole, ROUNDING, FRACTIONAL_ROUNDING) * about_origin
+        unknown = MOVED_ROUNDING * about_origin
+        unknown += np.where(whole, ROUNDING, FRACTIONAL_ROUNDING) * held
         if decayed:  # residues of weights are rows that are as far away as those removed were
-            rows = np.maximum(decayed, np.abs(before.n))
-            unknown += DECAYED_ROUNDING * (about_origin + rows * (mean - self.origin) ** 2)
+            rows = np.maximum(decayed, np.abs(before.n)) / np.where(self.n > 0.0, self.n, 1.0)
+            unknown += DECAYED_ROUNDING * held * (1.0 + rows)
         rounding |= np.abs(squares) <= unknown + left_out
         rounding &= (self.n > 0.0) & (squares != 0.0)
         if rounding.any():
             self._place_at_mean(rounding)
 
+    def largest_squares(self) -> Array:
+        """The largest S2 of a class and the largest sum of squares about its mean, (2,
+        n_features)."""
+        held = self.s2_hi, self.mean_and_squares()[1]
+        return np.stack([np.abs(squares).max(axis=0, initial=0.0) for squares in held])
+
     @property
     def rounding(self) -> float:
-        """The share of S2 that is rounding where rows are taken out."""
+        """The share of a sum of squares that is rounding where rows are taken out."""
         return ROUNDING if self._whole().all() else FRACTIONAL_ROUNDING
 
     def _whole(self) -> NDArray[np.bool_]:

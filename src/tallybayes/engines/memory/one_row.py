@@ -45,7 +45,6 @@ __all__ = [
 
 Array = NDArray[np.float64]
 Counter = _kernels.RowCounter
-ZERO = np.zeros(1)
 
 STRINGS, NUMBERS, UNDECIDED, IGNORED, EITHER = range(5)
 """What a column holds, as in bind/one_row/values.hpp."""
@@ -81,8 +80,8 @@ def empty_counter(
 def hold(counter: Counter, tally: TableTally, largest: Mapping[Any, Array]) -> None:
     """Gives an empty counter the counts of a tally, so that it can take rows away, too.
 
-    No group of columns is counted together in the tally; `largest` has the largest sum of squares
-    (1,) that was held before, by group.
+    No group of columns is counted together in the tally; `largest` has the largest sums of squares
+    (2, 1) that were held before, by group.
     """
     classes = tally.classes
     counter.hold_classes(tally.schema.classes.tolist(), classes.count, classes.squared_weights)
@@ -101,8 +100,8 @@ def hold(counter: Counter, tally: TableTally, largest: Mapping[Any, Array]) -> N
             assert isinstance(grid, GridCounts)
             moments = np.stack([part[:, 0] for part in counts.totals], axis=1)
             cells = grid.shift, grid.keys, grid.counts
-            before = float(largest.get(columns.key, ZERO)[0])
-            counter.hold_numbers(at[names[0]], counts.origin[0], moments, *cells, before)
+            about_origin = float(largest[columns.key][0, 0])
+            counter.hold_numbers(at[names[0]], counts.origin[0], moments, *cells, about_origin)
 
 
 def _by_class(parts: list[Array], order: NDArray[np.intp]) -> Array:

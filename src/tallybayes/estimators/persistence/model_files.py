@@ -71,7 +71,7 @@ HEADER = record(
         "class_weight": optional(mapping(label, number(0.0))),
         "rounding": optional(
             record(
-                {"decayed": number(0.0), "squares": each(optional(array("f8", -1, minimum=0.0)))}
+                {"decayed": number(0.0), "squares": each(optional(array("f8", 2, -1, minimum=0.0)))}
             )
         ),
     },
@@ -350,7 +350,7 @@ def _restore_rounding(model: Model, rounding: Any) -> None:
     for group, squares in zip(groups, rounding["squares"], strict=True):
         if squares is not None:
             need(group.kind in ("moments", "cross"), "squares are of columns with moments")
-            need(len(squares) == group.n_features, "squares are of each column of a group")
+            need(squares.shape[1] == group.n_features, "squares are of each column of a group")
             model.largest_squares[group.key] = squares
     model.decayed = rounding["decayed"]
 

@@ -99,7 +99,7 @@ class ChangingTables(RowByRow, FromSources):
         most = dict(model.largest_squares)
         for name, squares in largest.items():
             key = ((name,), "moments")
-            most[key] = np.maximum(most.get(key, 0.0), np.array([squares]))
+            most[key] = np.maximum(most.get(key, 0.0), np.array([[squares], [0.0]]))
         tally = tally.aligned(model.schema.join(tally.schema))
         self._take_held(tally, seen, what, model.tally.weightless_classes())
         self._keep_squares(most)

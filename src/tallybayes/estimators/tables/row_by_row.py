@@ -274,6 +274,7 @@ class RowByRow(TallyClassifier):
             if self.half_life is not None or model.decayed or what.together or what.analyzers:
                 return False
             rows = self._open_rows(row)
+            model.largest_squares = model.squares_with(model.tally)
             hold(rows, model.tally, model.largest_squares)
             if live is not None:  # it has followed the same rows
                 self.__dict__[LIVE] = live
