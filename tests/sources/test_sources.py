@@ -222,13 +222,6 @@ def test_files_of_other_columns_are_refused(tmp_path):
         collected(tmp_path)
 
 
-def test_folders_that_are_partitions_are_pointed_out(tmp_path):
-    (tmp_path / "year=2020").mkdir()
-    pq.write_table(ROWS, tmp_path / "year=2020" / "t.parquet")
-    with pytest.raises(SourceError, match=r"partitioned.*'year=2020'.*partitioning='hive'"):
-        collected(tmp_path)
-
-
 def test_missing_labels_columns_and_rows_are_refused(folder):
     for name in ("t.parquet", "t.csv"):
         with pytest.raises(ValueError, match="'target'"):

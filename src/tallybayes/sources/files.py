@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from tallybayes.errors import SourceError, listed
-from tallybayes.sources.contract import Source
+from tallybayes.sources.contract import Source, SourceColumn
 from tallybayes.sources.opening.faults import explained
 from tallybayes.sources.opening.foreign import need_readable
 from tallybayes.sources.opening.places import files_at, is_remote
 from tallybayes.sources.opening.sniffing import FORMATS, Format, format_of
 from tallybayes.sources.opening.stream import Stream, read_once
 from tallybayes.sources.opening.unpacking import suffix_of
-from tallybayes.sources.several import Several
+from tallybayes.sources.several import Several, is_nested
 from tallybayes.sources.text_files.options import (
     MISSING,
     DateOrder,
@@ -25,6 +25,7 @@ from tallybayes.sources.text_files.options import (
     Spelling,
     need_apart,
 )
+from tallybayes.sources.with_columns import WithColumns, keys_of, kinds_of_keys
 
 __all__ = ["csv", "files_of", "header_of", "holds_data", "source_of_paths"]
 
@@ -41,8 +42,8 @@ TITLES: dict[Format, str] = {
 def files_of(path: str) -> list[str]:
     """The files that a path, a folder or a pattern stands for, sorted by name.
 
-    Of a folder, and of those in it, files whose names end as data does; hidden files, and those
-    whose names begin with an underscore, are left out, as writers of data sets have it.
+    Of a folder, and of those in it, files whose names end as data does; hidden files and folders,
+    and those whose names begin with an underscore, are left out, as writers of data sets have it.
 
     Raises
     ------
@@ -91,12 +92,6 @@ def _files_in(folder: Path) -> list[str]:
             or suffix_of(path.name) not in FORMATS
         ):
             continue
-        partitions = [name for name in inner[:-1] if "=" in name]
-        if partitions:
-            raise SourceError(
-                f"{folder} is partitioned by the names of folders, such as {partitions[0]!r}: give "
-                "pyarrow.dataset.dataset(folder, partitioning='hive'), which reads them as columns"
-            )
         if path.is_file():
             found.append(str(path))
     if not found:
@@ -117,6 +112,7 @@ def csv(
     dates: DateOrder = "ymd",
     missing: Sequence[str] = MISSING,
     missing_of: Mapping[str, Sequence[str]] | None = None,
+    union_by_name: bool = False,
 ) -> Source:
     """CSV files of any dialect, as a source to learn from or to predict.
 
@@ -154,6 +150,9 @@ def csv(
         Excel's errors, such as #N/A; and ?. ``missing=[""]`` takes all of these as text.
     missing_of : mapping of str to sequence of str, optional
         More of them, by column.
+    union_by_name : bool, default=False
+        Whether the files may have other columns than the first; a column that a file lacks is
+        missing there.
 
     Returns
     -------
@@ -197,7 +196,11 @@ def csv(
     spelling = Spelling(tuple(missing), decimal, of_columns, thousands, dates)
     need_apart(layout, spelling)
     return source_of_paths(
-        [os.fspath(path) for path in given], "csv", layout=layout, spelling=spelling
+        [os.fspath(path) for path in given],
+        "csv",
+        layout=layout,
+        spelling=spelling,
+        union_by_name=union_by_name,
     )
 
 
@@ -206,6 +209,7 @@ def source_of_paths(
     format: Format | None = None,
     *,
     layout: Layout = Layout(),  # noqa: B008  # frozen
+    union_by_name: bool = False,
     **text: Any,
 ) -> Source:
     """Files, folders and patterns as one source; "-" is standard input.
@@ -217,6 +221,8 @@ def source_of_paths(
         Found by the first bytes and the suffix by default.
     layout : Layout
         Of CSV; other formats have none.
+    union_by_name : bool
+        Whether files may have other columns than the first; one that a file lacks is missing there.
     **text
         How text is read: options of :class:`~tallybayes.sources.text_files.csv_file.CsvFile`.
 
@@ -225,11 +231,51 @@ def source_of_paths(
     SourceError
         If there is no file, or one cannot be read or has other columns than the first.
     """
-    names = [name for path in paths for name in files_of(path)]
-    if not names:
+    found = [(path, name) for path in paths for name in files_of(path)]
+    if not found:
         raise SourceError("the list of paths is empty: name at least one file")
+    names = [name for _, name in found]
     sources = [_source_of_file(name, format, layout, text) for name in names]
+    keys = [keys_of(path, name) if _is_folder(path) else {} for path, name in found]
+    _need_same_keys(names, keys)
+    sources = _with_columns(sources, keys, union_by_name)
     return sources[0] if len(sources) == 1 else Several(sources, f"a set of {len(names)} files")
+
+
+def _is_folder(path: str) -> bool:
+    return not is_remote(path) and os.path.isdir(path)
+
+
+def _need_same_keys(names: Sequence[str], keys: Sequence[Mapping[str, Any]]) -> None:
+    """Raises where some files are in folders with keys in their names, and others in none."""
+    for name, own in zip(names, keys, strict=True):
+        if list(own) != list(keys[0]):
+            raise SourceError(
+                f"{names[0]} has the keys {listed(map(repr, keys[0])) or 'none'} in the names of "
+                f"its folders, and {name} {listed(map(repr, own)) or 'none'}: all files have the "
+                "same keys, in the same order"
+            )
+
+
+def _with_columns(
+    sources: Sequence[Source], keys: Sequence[Mapping[str, str | None]], union_by_name: bool
+) -> list[Source]:
+    """The files with the keys of their folders and, by name, the columns of all."""
+    if not keys[0] and not union_by_name:
+        return list(sources)
+    kinds = kinds_of_keys(keys)
+    every: dict[str, SourceColumn] = {}
+    for source in sources if union_by_name else ():
+        for name, column in source.columns().items():
+            known = every.get(name)
+            if known is None or (known.kind is None and not is_nested(known)):
+                every[name] = column
+    return [
+        WithColumns(
+            source, own, kinds, [c for name, c in every.items() if name not in source.columns()]
+        )
+        for source, own in zip(sources, keys, strict=True)
+    ]
 
 
 def _source_of_file(

@@ -13,6 +13,7 @@ from tallybayes.errors import SourceError
 from tallybayes.sources.contract import Part, ReadAgain, Source
 from tallybayes.sources.several import Several
 from tallybayes.sources.text_files.text_file import TextFile
+from tallybayes.sources.with_columns import inner_of
 from tallybayes.tables import Column, Empty, Strings, Table, arrow
 
 __all__ = ["ArrowRows", "KeptColumns", "Piece", "kept_columns"]
@@ -90,7 +91,7 @@ def kept_columns(
     files = _files(source)
     if all(isinstance(file, ArrowRows) for file in files):
         return _of_arrow(source.name, files, kept, read)
-    if all(isinstance(file, TextFile) for file in files):
+    if all(isinstance(inner_of(file), TextFile) for file in files):
         schema = pa.schema([(name, pa.string()) for name in kept])
         return KeptColumns(source.name, schema, lambda: _of_text(source, schema, read, as_written))
     raise SourceError(

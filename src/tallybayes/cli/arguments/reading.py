@@ -30,6 +30,7 @@ from tallybayes.cli.arguments.reading_options import (
     TableName,
     TextColumn,
     Thousands,
+    UnionByName,
     Weight,
 )
 from tallybayes.cli.terminal import interrupts
@@ -88,6 +89,7 @@ class Reading:
         text: TextColumn = None,
         sql: Sql = None,
         table: TableName = None,
+        union_by_name: UnionByName = False,
         skip_unlabelled: SkipUnlabelled = False,
         label: Label = None,
         weight: Weight = None,
@@ -113,7 +115,7 @@ class Reading:
         self.format = format
         self.text, self.label, self.weight = text, label, weight
         self.skip_unlabelled = skip_unlabelled
-        self.block = block
+        self.block, self.union_by_name = block, union_by_name
         self.sql, self.table, self._queried = sql, table, False
 
     def open(
@@ -145,6 +147,7 @@ class Reading:
             spelling=spelling,
             mixed=[] if file is None else file.columns_with_strings,
             left_out=left_out,
+            union_by_name=self.union_by_name,
             **({} if self.block is None else {"block": self.block}),
         )
         header = header_of(source)

@@ -26,6 +26,7 @@ __all__ = [
     "TableName",
     "TextColumn",
     "Thousands",
+    "UnionByName",
     "Weight",
 ]
 
@@ -134,6 +135,15 @@ SkipUnlabelled = Annotated[
         metavar="",
         rich_help_panel=PANEL,
         help="Leave out rows without a label, and count them; by default they are an error.",
+    ),
+]
+UnionByName = Annotated[
+    bool,
+    typer.Option(
+        "--union-by-name",
+        metavar="",
+        rich_help_panel=PANEL,
+        help="Files may have other columns than the first; one that a file lacks is missing there.",
     ),
 ]
 Weight = Annotated[

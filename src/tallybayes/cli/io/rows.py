@@ -27,6 +27,7 @@ from tallybayes.sources.several import Several, is_nested, size_of
 from tallybayes.sources.text_files.cells import Kind, Misfit
 from tallybayes.sources.text_files.options import Spelling
 from tallybayes.sources.text_files.text_file import TextFile
+from tallybayes.sources.with_columns import inner_of
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table
 
 __all__ = ["Rows", "RowsRead"]
@@ -100,7 +101,11 @@ class Rows:
         self.source, self.spelling = source, spelling
         self.name, self.once = source.name, source.once
         self.skip_unlabelled, self.weight = skip_unlabelled, weight
-        files = source.sources if isinstance(source, Several) else [source]
+        files = (
+            [inner_of(file) for file in source.sources]
+            if isinstance(source, Several)
+            else [inner_of(source)]
+        )
         self._of_text = of_text = [file for file in files if isinstance(file, TextFile)]
         self.keyed = any(file.keyed for file in of_text)
         self.nameless = any(file.nameless for file in of_text)
