@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
+from tallybayes.estimators.text.document_classifier import DocumentClassifier
 from tallybayes.inspection.documents import DocumentExplanation
 from tallybayes.inspection.explanation import Explanation
 from tallybayes.plots.data.asking import need_classifier, two_classes
@@ -235,13 +236,13 @@ class WaterfallDisplay:
         """
         need_classifier(estimator)
         chosen = {"label": label, "against": against, "max_display": max_display, "ax": ax}
+        if isinstance(estimator, DocumentClassifier):
+            return cls.from_explanation(estimator.explain_one(row), **chosen)
         if hasattr(estimator, "explain"):
             rows = [dict(row)] if isinstance(row, Mapping) else row
             explained = estimator.explain(rows)
             _need_one(len(explained.contributions))
             return cls.from_explanation(explained, **chosen)
-        if hasattr(estimator, "explain_one"):
-            return cls.from_explanation(estimator.explain_one(row), **chosen)
         X = _two_dimensional(row)
         proba = estimator.predict_proba(X)
         _need_one(len(proba))
