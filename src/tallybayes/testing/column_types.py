@@ -103,7 +103,7 @@ class ColumnType:
     values: tuple[Any, ...]
     hold: Callable[[list[Any]], Any]
     has_missing: bool = True
-    plain: tuple[Any, Any] | None = None
+    plain: tuple[Any, ...] | None = None
 
     def frame(self, *, missing: bool = False) -> Any:
         """A frame of eight rows, of which row 3 has no value if `missing`."""
@@ -115,7 +115,7 @@ class ColumnType:
         return [one, other, one, None if missing else other, one, other, other, one]
 
     @property
-    def read(self) -> tuple[Any, Any]:
+    def read(self) -> tuple[Any, ...]:
         """What the two values are read as."""
         return self.values if self.plain is None else self.plain
 
