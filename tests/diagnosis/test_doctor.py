@@ -163,6 +163,23 @@ def test_a_command_that_fails_says_so(tmp_path):
     assert "column 'x' is too large" in found.tried
 
 
+def test_a_label_alone_is_not_tried(tmp_path):
+    found = tallybayes.doctor(written(tmp_path, {"y": Y}), "y")
+    assert not found.sound
+    assert "no column beside 'y'" in found.tried
+
+
+def test_a_quote_that_is_not_closed_is_found(tmp_path):
+    rows = [f"word{i % 30} and word{i % 7}\t{y}" for i, y in enumerate(Y)]
+    rows[10], rows[12] = f'"open\t{Y[10]}', f'closed"\t{Y[12]}'
+    path = tmp_path / "t.tsv"
+    path.write_text("\n".join(["text\ty", *rows]))
+    found = tallybayes.doctor(path, "y")
+    assert found.n_rows == N - 2
+    [finding] = [f for f in found.all_findings if f.kind == "values of several lines"]
+    assert "1 value of several lines, the first in line 12: is a quote not closed?" in str(finding)
+
+
 def test_infinite_numbers_are_read_as_missing(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("x,y\n" + "".join(f"{'inf' if i == 7 else i % 9},{Y[i]}\n" for i in range(N)))

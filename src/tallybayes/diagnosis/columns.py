@@ -30,6 +30,7 @@ MAX_LISTED_STRAYS = 20  # strings among numbers that are looked at
 MIN_SHARED = 0.95  # of the rows share their value with another one
 MIN_UNLIKE = 10  # rows besides those of the most frequent value
 MAX_WRONG = 0.02  # of these rows in which near-copies differ
+MAX_OPEN = 0.1  # of the values of a column that go over several lines, where few do
 MAX_COMPARED = 60  # columns
 IDENTIFIER = re.compile(r"(^|[^a-z])(id|key|uuid|guid|index|nr|no|number|row)($|[^a-z])|ID$|Id$")
 ZONED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2})?")
@@ -74,7 +75,7 @@ def column_of(name: str, seen: Seen, profile: Profile, spelling: Spelling) -> Co
     n = sum(counts.values())
     if not counts:
         return ColumnDiagnosis(name, "nothing", "it holds no value", findings=[], **made)
-    findings = _odd_characters(name, counts)
+    findings = [*_odd_characters(name, counts), *_open_quotes(name, counts, seen, profile)]
     if len(counts) == 1 and not seen.more:
         changes = {"columns": {name: None}}
         message = f"holds {examples[0]!r} in every row: {options_of(changes)} leaves it out"
@@ -220,6 +221,19 @@ def _odd_characters(name: str, counts: Counter[str]) -> list[Finding]:
         return []
     message = f"holds damaged characters, such as {damaged!a}: was it written in another encoding?"
     return [Finding("damaged characters", message, name)]
+
+
+def _open_quotes(name: str, counts: Counter[str], seen: Seen, profile: Profile) -> list[Finding]:
+    """Few values that go over several lines, as where a quote is not closed."""
+    over = [value for value in counts if "\n" in value]
+    if not over or len(over) > MAX_OPEN * len(counts):
+        return []
+    where = profile.place(seen.first[over[0]])
+    message = (
+        f"holds {len(over):,} value{'s' * (len(over) > 1)} of several lines, the first in {where}: "
+        "is a quote not closed?"
+    )
+    return [Finding("values of several lines", message, name)]
 
 
 def _zones(name: str, counts: Counter[str]) -> list[Finding]:

@@ -222,6 +222,8 @@ def diagnosed(source: Any, target: str | None, named: str, given: str) -> Diagno
     call = _call(given, target, options, families, unlabelled)
     if target is None:
         tried, sound = "not tried: name the column of labels by target= or --target", False
+    elif not columns:
+        tried, sound = f"not tried: there is no column beside {target!r} to learn from", False
     else:
         tried, sound = _tried(_opened(source, paths, options, text is not None), target, families)
     return Diagnosis(
