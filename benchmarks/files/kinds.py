@@ -157,6 +157,13 @@ def _text(n_classes: int, **parameters: Any) -> Callable[[], Kind]:
     return make
 
 
+def _forgotten() -> Kind:
+    """A model with what bounds the rounding of rows that it has forgotten."""
+    model, x, y = _groups()
+    weight = np.full(20, 0.9)
+    return Kind(model.decay(0.9).forget(x[:20], y[:20], sample_weight=weight), x, y)
+
+
 KINDS: dict[str, Callable[[], Kind]] = {
     "gaussian": _array("GaussianNB"),
     "gaussian-class-weights": _array("GaussianNB", class_weight={0: 2.0, 2: 0.5}),
@@ -169,6 +176,7 @@ KINDS: dict[str, Callable[[], Kind]] = {
     "table": _auto(),
     "table-declared": _declared(),
     "table-groups": _groups,
+    "table-forgotten": _forgotten,
     "table-isotonic": _declared(calibrate="isotonic"),
     "table-temperature": _auto(calibrate="temperature", alpha="auto", class_alpha="auto"),
     "table-balanced": _auto(class_weight="balanced"),

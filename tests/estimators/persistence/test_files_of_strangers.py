@@ -204,7 +204,7 @@ def test_what_is_missing_is_named(files, refused, kind):
     for key, _ in list(parts.model["dict"]):
         less = Parts.of(files[kind])
         less.model["dict"] = [pair for pair in less.model["dict"] if pair[0] != key]
-        if key in ("extra", "weighting", "class_weight"):
+        if key in ("extra", "weighting", "class_weight", "rounding"):
             continue
         assert repr(key) in refused(less.joined()) or key == "table"
 
@@ -215,6 +215,19 @@ def test_what_is_missing_is_named(files, refused, kind):
 def test_class_weights_are_numbers_from_0_on_by_label(files, refused, wrong):
     file = with_value(files["gaussian-class-weights"], {"dict": wrong}, "class_weight")
     assert "class_weight" in refused(file)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"dict": [["decayed", -1.0], ["squares", []]]},
+        {"dict": [["decayed", 1.0], ["squares", []]]},
+        {"dict": [["decayed", 1.0]]},
+        [1.0],
+    ],
+)
+def test_what_bounds_rounding_fits_the_columns(files, refused, wrong):
+    assert "rounding" in refused(with_value(files["table-forgotten"], wrong, "rounding"))
 
 
 # ---- the same bytes ------------------------------------------------------------------------------
