@@ -24,6 +24,10 @@ from tallybayes.tables.values import TIMES, is_missing
 __all__ = ["read_rows"]
 
 PLAIN_DTYPES = frozenset("dfbhilqBHILQ?")
+NUMBERS_OF_POLARS = {f"{s}{b}" for s in ("Int", "UInt") for b in (8, 16, 32, 64)} | {
+    "Float32",
+    "Float64",
+}
 NOT_NUMBERS = ("date", "duration", "time")
 
 
@@ -88,10 +92,11 @@ def _is_readable(x: NDArray[Any]) -> bool:
 
 
 def _is_plain(frame: Any) -> bool:
-    """Whether a frame is one of pandas of which NumPy makes an array of numbers, or SciPy a sparse
+    """Whether NumPy makes an array of numbers of a frame of pandas or polars, or SciPy a sparse
     matrix."""
     if not hasattr(frame, "iloc"):
-        return False
+        polars = type(frame).__module__.startswith("polars.")
+        return polars and all(str(dtype) in NUMBERS_OF_POLARS for dtype in frame.dtypes)
     dtypes = set(frame.dtypes)
     return all(isinstance(d, np.dtype) and d.kind in "biufc" for d in dtypes) or all(
         type(d).__name__ == "SparseDtype" and d.fill_value == 0 for d in dtypes
