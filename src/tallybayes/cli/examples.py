@@ -5,6 +5,10 @@ from __future__ import annotations
 __all__ = ["EXAMPLES"]
 
 COMMANDS = {
+    "doctor": """
+tallybayes doctor sales.csv --target sold
+tallybayes doctor warehouse.duckdb --table customers --target sold --json
+""",
     "fit": """
 tallybayes fit train.csv --target sold
 tallybayes fit train.csv -t sold --column id=none -o sold.tally --report sold.html
