@@ -9,6 +9,8 @@ import json
 import re
 import subprocess
 import sys
+from datetime import date
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -26,8 +28,10 @@ from tallybayes import (
     MultinomialNB,
     NaiveBayes,
     WeightedNaiveBayes,
+    cross_validate,
     leave_one_out,
 )
+from tallybayes.estimators.cross_validation import usual_folds
 from tallybayes.reporting.page.rendering import rendered
 from tallybayes.text import TextNB
 
@@ -44,12 +48,19 @@ def test_the_page_holds_the_data_of_the_report():
     assert payload(report("plain").html) == report("plain").data
 
 
-def test_figures_of_learned_rows_are_by_leave_one_out():
+@cache
+def left_out():
+    """Rows of the plain model, each by a model that has not seen it."""
     model, X, y = fitted("plain")
-    log_proba = leave_one_out(model, X, y)
+    return cross_validate(model, X, y, usual_folds(y))
+
+
+def test_figures_of_learned_rows_are_of_cross_validation():
+    model, _, y = fitted("plain")
+    log_proba = left_out()
     own = np.searchsorted(model.classes_, y)
     head = report("plain").data["headline"]
-    assert head["by"] == "leave_one_out"
+    assert head["by"] == "folds"
     np.testing.assert_allclose(
         head["accuracy"][0], (log_proba.argmax(axis=1) == own).mean(), **CLOSE
     )
@@ -83,9 +94,95 @@ def test_a_weighted_model_states_the_figures_of_rows_left_out_of_all_learning():
     np.testing.assert_allclose(half, 1.959964 * model.log_loss_se_, rtol=1e-4)
 
 
-def test_curves_are_those_of_scikit_learn():
+@pytest.mark.parametrize("name", ["plain", "weighted", "arrays", "temperature"])
+def test_charts_and_rows_are_of_the_predictions_that_the_figures_are_of(name):
+    data = report(name).data
+    matrix = np.array(data["confusion"]["matrix"])
+    n, right = data["headline"]["rows"], data["headline"]["accuracy"][0]
+    assert matrix.sum() == n
+    assert np.trace(matrix) / n == pytest.approx(right, rel=1e-6)
+    for k in (0, 1):
+        curve = data["ranking"][str(k)]
+        assert (curve["positives"], curve["negatives"]) == (matrix[k].sum(), matrix[1 - k].sum())
+        r = data["reliability"][str(k)]
+        assert np.dot(r["observed"], r["weight"]) == pytest.approx(matrix[k].sum(), rel=1e-5)
+    shown = [r for r in data["rows"] if r["kind"] == "mistake"]
+    assert len(shown) <= n - np.trace(matrix)
+
+
+@pytest.mark.parametrize("options", [{}, {"ridge": False}, {"model": "multinomial"}])
+def test_charts_of_documents_are_of_the_predictions_that_the_figures_are_of(options):
+    rng = np.random.default_rng(7)
+    y = rng.choice(["buy", "sell"], 160)
+    words = {"buy": ["gain", "hold", "rise", "now"], "sell": ["loss", "fall", "drop", "now"]}
+    texts = np.array(
+        [" ".join(rng.choice(words[k] if rng.random() < 0.6 else words["buy"], 6)) for k in y]
+    )
+    model = TextNB(**options).fit(texts, y)
+    data = model.report(texts, y).data
+    matrix = np.array(data["confusion"]["matrix"])
+    assert matrix.sum() == data["headline"]["rows"] == 160
+    assert np.trace(matrix) / 160 == pytest.approx(model.accuracy_, rel=1e-6)
+    assert data["headline"]["logLoss"][0] == pytest.approx(model.log_loss_, rel=1e-6)
+    assert data["headline"]["by"] == ("leave_one_out" if "model" in options else "stated")
+
+
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.DependentRowsWarning")
+def test_of_copies_one_row_is_predicted_for_all():
+    _, X, y = fitted("weighted")
+    X, y = X[:200], y[:200]
+    X, y = pd.concat([X] * 3, ignore_index=True), np.tile(y, 3)
+    model = WeightedNaiveBayes().fit(X, y)
+    data = model.report(X, y).data
+    assert np.trace(data["confusion"]["matrix"]) / 600 == pytest.approx(model.accuracy_, rel=1e-6)
+    assert data["headline"]["rows"] == 600
+
+
+def test_class_weights_do_not_multiply_the_rows_of_the_matrix():
+    _, X, y = fitted("weighted")
+    model = WeightedNaiveBayes(class_weight={"yes": 5.0}).fit(X, y)
+    data = model.report(X, y).data
+    assert np.sum(data["confusion"]["matrix"], axis=1).tolist() == [
+        (y == k).sum() for k in ("no", "yes")
+    ]
+    assert data["headline"]["accuracy"][0] == pytest.approx(model.accuracy_, rel=1e-6)
+
+
+def test_one_measure_says_what_a_column_or_pair_adds():
+    model, _, _ = fitted("weighted")
+    data = report("weighted").data
+    adds = dict(zip(model.weights_["term"], model.weights_["adds"], strict=True))
+    found = dict(data["terms"])
+    assert found == {name: pytest.approx(adds[name], rel=1e-6) for name in found}
+    assert {" × ".join(pair) for pair in data["pairs"]} <= set(found)
+    for column in data["columns"]:
+        assert column["importance"] == pytest.approx(adds.get(column["name"], 0.0), rel=1e-6)
+
+
+def test_the_heading_names_what_the_model_is_of():
     model, X, y = fitted("plain")
-    p = np.exp(leave_one_out(model, X, y)[:, 1])
+    made = model.report(X, pd.Series(y, name="renews"), about={"data": "<b>rows</b>.csv"})
+    assert made.data["about"] == {
+        "target": "renews",
+        "data": "<b>rows</b>.csv",
+        "made": date.today().isoformat(),
+    }
+    assert "<bdi>&lt;b&gt;rows&lt;/b&gt;.csv</bdi>" in made.html
+    with pytest.raises(ValueError, match="about= has the keys target, model, data; got 'file'"):
+        model.report(X, y, about={"file": "x"})
+
+
+def test_counts_are_whole():
+    X, y = people(40)
+    X = X.drop(columns="mixed")
+    many = NaiveBayes().fit(X, y, sample_weight=np.where(y == "yes", 1_234_567.0, 1.0))
+    rows = many.report(X, y, sample_weight=np.where(y == "yes", 1_234_567.0, 1.0)).data
+    assert rows["classRows"] == [(y == "no").sum(), 1_234_567 * (y == "yes").sum()]
+
+
+def test_curves_are_those_of_scikit_learn():
+    _, _, y = fitted("plain")
+    p = np.exp(left_out()[:, 1])
     found, yes = report("plain").data["ranking"]["1"], y == "yes"
     np.testing.assert_allclose(found["auc"], roc_auc_score(yes, p), **CLOSE)
     np.testing.assert_allclose(found["averagePrecision"], average_precision_score(yes, p), **CLOSE)
@@ -97,8 +194,8 @@ def test_curves_are_those_of_scikit_learn():
 
 
 def test_each_step_of_the_threshold_slider_is_exact():
-    model, X, y = fitted("plain")
-    p = np.exp(leave_one_out(model, X, y)[:, 1])
+    _, _, y = fitted("plain")
+    p = np.exp(left_out()[:, 1])
     found = report("plain").data["ranking"]["1"]
     for threshold in np.linspace(0.0, 1.0, 201):
         at = np.flatnonzero(np.array(found["threshold"]) >= threshold)
@@ -165,8 +262,8 @@ def test_the_steps_of_a_waterfall_add_up_to_the_scores(name):
 
 
 def test_mistakes_are_the_most_confident_ones():
-    model, X, y = fitted("plain")
-    log_proba, own = leave_one_out(model, X, y), np.searchsorted(model.classes_, y)
+    model, _, y = fitted("plain")
+    log_proba, own = left_out(), np.searchsorted(model.classes_, y)
     of_own = log_proba[np.arange(len(y)), own]
     wrong = log_proba.argmax(axis=1) != own
     shown = [r for r in report("plain").data["rows"] if r["kind"] == "mistake"]
@@ -351,8 +448,10 @@ def test_weights_of_rows_count():
     X, weight = X.drop(columns="mixed"), np.where(y == "yes", 2.0, 1.0)
     model = NaiveBayes().fit(X, y, sample_weight=weight)
     data = model.report(X, y, sample_weight=weight).data
-    assert data["headline"]["by"] == "leave_one_out"
-    right = leave_one_out(model, X, y, weight).argmax(axis=1) == np.searchsorted(["no", "yes"], y)
+    assert data["headline"]["by"] == "folds"
+    right = cross_validate(model, X, y, usual_folds(y), weight).argmax(axis=1) == np.searchsorted(
+        ["no", "yes"], y
+    )
     np.testing.assert_allclose(
         data["headline"]["accuracy"][0], weight @ right / weight.sum(), **CLOSE
     )

@@ -8,6 +8,7 @@ from scipy.special import log_softmax
 
 from reference.documents import dense_counts, documents_of, table_of
 from tallybayes import TextNB, set_num_threads
+from tallybayes.errors import DependentRowsWarning
 from tallybayes.weighted.documents import ridge as ridges
 from tallybayes.weighted.documents.bin_weights import BinWeights, learn_bin_weights
 from tallybayes.weighted.documents.learning import learn_documents
@@ -32,7 +33,7 @@ def topics(n, k, seed, words=200):
 def fitted(counts, y, k, ridge):
     N = dense_counts(counts, y, k)
     table = table_of(N, np.bincount(y, minlength=k).astype(float), np.zeros(len(N)))
-    return table, learn_documents(table, documents_of(counts), y, ridge=ridge)
+    return table, learn_documents(table, documents_of(counts), y, ridge=ridge)[0]
 
 
 def scores_of(counts, y, k, ridge, test):
@@ -70,7 +71,7 @@ def test_an_order_of_terms_of_one_document_each_has_bins():
     N = dense_counts(counts, y, 2)
     order = np.repeat([0, 1], [2, 20])
     table = table_of(N, np.full(2, 10.0), order)
-    learned = learn_documents(table, documents_of(counts), y, ridge=False)
+    learned, _ = learn_documents(table, documents_of(counts), y, ridge=False)
     assert len(learned.weights.weights) == table.n_bins == 20
     joint = DocumentScorer(table, learned).joint(documents_of(counts))
     assert (joint.argmax(axis=1) == y).all()
@@ -222,3 +223,35 @@ def test_a_bin_of_huge_sums_beside_others_is_learned_without_a_warning():
     others, _ = learn_bin_weights(sums[1:, :, :1], y[1:], np.ones(39), BinWeights.start(1, 2))
     assert loss < np.log(2.0)
     assert 0.5 < found.weights[0] / others.weights[0] < 2.0
+
+
+# ---- copies --------------------------------------------------------------------------------------
+def spoken(n, seed, length=9):
+    """Documents of one class more often with some words, drawn independently."""
+    random = np.random.default_rng(seed)
+    y = np.where(random.random(n) < 0.5, "b", "a")
+    words = np.array([f"w{i}" for i in range(60)])
+    chosen = random.integers(0, 60, (n, length)) // np.where(y == "a", 2, 1)[:, None]
+    return np.array([" ".join(words[row]) for row in chosen], dtype=object), y
+
+
+@pytest.mark.parametrize("oversampled", [False, True])
+def test_copies_of_documents_are_one_that_weighs_more(oversampled):
+    texts, y = spoken(200, 0)
+    again = np.tile(np.arange(200), 10)
+    weight = np.full(200, 10.0)
+    if oversampled:
+        again = np.append(np.arange(200), np.repeat(np.flatnonzero(y == "b"), 9))
+        weight = np.where(y == "b", 10.0, 1.0)
+    with pytest.warns(DependentRowsWarning, match="documents repeat.* copies of 200 observations"):
+        copies = TextNB().fit(texts[again], y[again])
+    heavy = TextNB().fit(texts, y, sample_weight=weight)
+    assert copies.log_loss_ == pytest.approx(heavy.log_loss_, rel=1e-9)
+    new, _ = spoken(100, 1)
+    np.testing.assert_allclose(copies.predict_proba(new), heavy.predict_proba(new), rtol=1e-9)
+
+
+def test_short_documents_are_alike_by_chance():
+    texts, y = spoken(4000, 0, length=1)
+    one, other = TextNB().fit(texts, y), TextNB().fit(texts[::-1], y[::-1])
+    np.testing.assert_array_equal(one.predict_proba(texts[:9]), other.predict_proba(texts[:9]))

@@ -16,6 +16,7 @@ from tallybayes.errors import IncompatibleTallies
 from tallybayes.estimators.labels import (
     codes_of,
     labels_and_codes,
+    read_groups,
     read_labels,
     read_weights,
     warn_of_other_order,
@@ -131,9 +132,15 @@ class TallyClassifier(CheckedParameters, Predicting):
 
     @abstractmethod
     def _count_afresh(
-        self, classes: NDArray[Any], x: Any, codes: NDArray[np.int32], weights: Array | None
+        self,
+        classes: NDArray[Any],
+        x: Any,
+        codes: NDArray[np.int32],
+        weights: Array | None,
+        groups: NDArray[np.intp] | None = None,
     ) -> Model:
-        """Starts a model with rows: it counts them, and chooses what is chosen on rows."""
+        """Starts a model with rows: it counts them, and chooses what is chosen on rows, of which
+        those of a group are left out together."""
 
     @abstractmethod
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
@@ -190,20 +197,23 @@ class TallyClassifier(CheckedParameters, Predicting):
         return state
 
     # ---- learning --------------------------------------------------------------------------------
-    def _fit_rows(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
+    def _fit_rows(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None, groups: Any = None
+    ) -> Self:
         """Counts the rows of X in place of those before; see `fit` of a subclass."""
         self._validate_params()
         x = self._first_rows(X)
-        warn_of_other_order(X, y, sample_weight)
+        warn_of_other_order(X, y, sample_weight, groups)
         y = read_labels(y, x, self._name)
         given = read_weights(sample_weight, x)
+        together = read_groups(groups, x)
         classes, codes = labels_and_codes(y)
         class_weight: ClassWeights = {}
         if self.class_weight is not None:
             count = np.bincount(codes, given, len(classes)).astype(np.float64)
             class_weight = resolved(self.class_weight, classes, count, self._declared_classes())
         weights = weighted(given, class_weight, classes, codes)
-        model = self._count_afresh(classes, x, codes, weights)
+        model = self._count_afresh(classes, x, codes, weights, together)
         model.class_weight = class_weight
         if weights is not None:  # they may all be 0
             model.prior.need_rows(model.tally.classes)
@@ -392,7 +402,9 @@ class TallyClassifier(CheckedParameters, Predicting):
         """Makes this model, from which rows were removed, answer for values that only those rows
         had and `model` still has. An array may hold any number, so there is nothing to do here."""
 
-    def _choose_without(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
+    def _choose_without(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None, groups: Any = None
+    ) -> Self:
         """This model, after rows were removed: what was chosen on rows is chosen again, on these
         rows that it still counts. Here nothing is chosen on rows."""
         return self

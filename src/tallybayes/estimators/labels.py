@@ -27,6 +27,7 @@ __all__ = [
     "is_missing_label",
     "label_array",
     "labels_and_codes",
+    "read_groups",
     "read_labels",
     "read_weights",
     "warn_of_other_order",
@@ -40,15 +41,15 @@ def is_missing_label(label: Any) -> bool:
     return label is None or type(label).__name__ == "NAType" or bool(label != label)
 
 
-def warn_of_other_order(X: Any, y: Any, sample_weight: Any = None) -> None:
-    """Warns where labels or weights have the index of X in another order: they are matched to its
-    rows by position."""
+def warn_of_other_order(X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> None:
+    """Warns where labels, weights or groups have the index of X in another order: they are matched
+    to its rows by position."""
     if type(X) is np.ndarray:
         return
     index = getattr(X, "index", None)
     if not hasattr(index, "equals"):  # a list has a method of this name
         return
-    for name, given in (("y", y), ("sample_weight", sample_weight)):
+    for name, given in (("y", y), ("sample_weight", sample_weight), ("groups", groups)):
         other = getattr(given, "index", None)
         if hasattr(other, "equals") and _is_reordered(index, other):
             warn_user(
@@ -103,6 +104,31 @@ def _without_nullable(y: Any) -> Any:
             f"Input y contains NA: row {missing[0]} has no label{more}. Drop such rows from X and y"
         )
     return y.to_numpy(dtype=held)
+
+
+def read_groups(groups: Any, x: Any) -> NDArray[np.intp] | None:
+    """The groups of rows by their number, index array (n_rows,); None where there are none.
+
+    Raises
+    ------
+    ValueError
+        If they are not one-dimensional, not as long as x, or a value is missing.
+    """
+    if groups is None:
+        return None
+    values = label_array(groups)
+    n = x.n_rows if hasattr(x, "n_rows") else x.shape[0]
+    if values.ndim != 1 or len(values) != n:
+        raise ValueError(
+            f"groups is one value a row, and X has {n} rows; got an array of shape {values.shape}"
+        )
+    missing = np.array([value is None or value != value for value in values.tolist()], dtype=bool)
+    if missing.any():
+        raise ValueError(
+            f"groups has a missing value in row {int(missing.argmax())}: give each row its group, "
+            "one of its own where it belongs to none"
+        )
+    return np.unique(values, return_inverse=True)[1].astype(np.intp)
 
 
 def read_labels(y: Any, x: Any, whose: str) -> NDArray[Any]:

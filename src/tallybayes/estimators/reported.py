@@ -3,6 +3,7 @@ by name."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,9 @@ class Reported:
         y: ArrayLike,
         *,
         sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         learned: bool | None = None,
+        about: Mapping[str, str] | None = None,
         lang: Language = "en",
     ) -> Report:
         """One page of HTML that shows the model and how good it is on these rows.
@@ -40,11 +43,16 @@ class Reported:
             Their labels.
         sample_weight : array-like (n_rows,), optional
             Weights of the rows; of learned rows, those that they were learned with.
+        groups : array-like (n_rows,), optional
+            Rows of a group are left out together; see :meth:`fit`.
         learned : bool, optional
-            Whether the model has learned these rows. Then each is predicted without itself, and
-            figures that the model holds of rows left out of all learning come first. By default,
-            whether the model's counts can hold these rows; of arrays and documents, whether the
-            classes weigh what they weigh in the model.
+            Whether the model has learned these rows. Then each is predicted by what is learned
+            without it: a table is cross-validated, and weights are learned again, which gives the
+            figures that the fit states. By default, whether the model's counts can hold these rows;
+            of arrays and documents, whether the classes weigh what they weigh in the model.
+        about : mapping, optional
+            What the heading names: the "target", by default the name of y, the file of the "model"
+            and the "data".
         lang : {"en", "zh"}, default="en"
             The language of the page.
 
@@ -61,6 +69,13 @@ class Reported:
             For bad rows or labels, or a language that there is not.
         """
         report: Report = import_module("tallybayes.reporting").report_of(
-            self, X, y, sample_weight=sample_weight, learned=learned, lang=lang
+            self,
+            X,
+            y,
+            sample_weight=sample_weight,
+            groups=groups,
+            learned=learned,
+            about=about,
+            lang=lang,
         )
         return report

@@ -106,6 +106,16 @@ class Weighting:
     text: TextWeights | None = None
 
     @property
+    def adds(self) -> dict[str, float]:
+        """What each term adds, by name, columns of text last: how far it moves the scores of the
+        classes apart, in nats, on average over the learning rows. Tables, their corrections and
+        smooth functions count together, so a term of weight 0 may add something."""
+        found = dict(zip(self.names, self.apart.tolist(), strict=True))
+        if self.text is not None:
+            found |= zip(self.text.names, self.text.apart.tolist(), strict=True)
+        return found
+
+    @property
     def names(self) -> list[str]:
         """The terms by name: columns, then pairs as "a × b"."""
         columns = [column.name for column in self.learned.columns]

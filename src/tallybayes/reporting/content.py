@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.estimators.labels import warn_of_other_order
+from tallybayes.estimators.left_out import LeftOut
 from tallybayes.estimators.rows import as_rows, labels_of_rows, places_of_labels, rows_of
 from tallybayes.reporting.columns import ColumnFacts
 from tallybayes.reporting.copies import MAX_COMPARED_ROWS, near_copies
@@ -29,6 +29,7 @@ __all__ = ["Content", "Headline", "content_of"]
 
 Array = NDArray[np.float64]
 
+HOW = {"whole": "stated", "folds": "folds", "counts": "leave_one_out"}
 MAX_ROWS = 50_000
 """Rows that are predicted, at most."""
 MAX_PROBABILITIES = 20_000_000
@@ -50,9 +51,9 @@ class Headline:
 
     Parameters
     ----------
-    by : {"stated", "leave_one_out", "new"}
-        Whether the rows were left out of all learning, left out of the counts one by one, or are
-        new to the model.
+    by : {"stated", "folds", "leave_one_out", "new"}
+        Whether the rows were left out of the whole fit, left out in folds with every choice
+        repeated, left out of the counts one by one, or are new to the model.
     rows : float
         Weight of the rows that the figures are of.
     accuracy, log_loss : Estimate
@@ -115,7 +116,12 @@ class Content:
 
 
 def content_of(
-    subject: Subject, X: Any, y: Any, weight: Array | None, learned: bool | None
+    subject: Subject,
+    X: Any,
+    y: Any,
+    weight: Array | None,
+    learned: bool | None,
+    groups: NDArray[np.intp] | None = None,
 ) -> Content:
     """The content of a report.
 
@@ -126,26 +132,30 @@ def content_of(
     weight : float64 array (n_rows,), optional
     learned : bool, optional
         Whether the model has learned these rows; by default, whether it can have.
+    groups : index array (n_rows,), optional
+        Rows of a group are left out together.
     """
-    warn_of_other_order(X, y)
     X, labels = as_rows(X), labels_of_rows(y)
     n = len(labels)
     if learned is None:
         learned = subject.can_have_learned(X, y, weight)
-    numbers = _sample(n, len(subject.classes))
-    if len(numbers) < n:
-        X, labels = rows_of(X, numbers), labels[numbers]
-        weight = None if weight is None else weight[numbers]
+    sampled = _sample(n, len(subject.classes)) if subject.samples_first else np.arange(n)
+    together = None if groups is None else groups[sampled]
+    judged = _judged(subject, *_some_rows(X, labels, weight, sampled), together, learned)
+    numbers = sampled[judged.rows]
+    weighted = weight is not None or bool((judged.weight != 1.0).any())
+    kept = _sample(len(numbers), len(subject.classes))
+    judged = judged._replace(rows=judged.rows[kept], log_proba=judged.log_proba[kept])
+    numbers, weights = numbers[kept], judged.weight[kept]
+    X, labels, _ = _some_rows(X, labels, weight, numbers)
     own = places_of_labels(labels, subject.classes)
-    log_proba = subject.log_proba(X, labels, weight, learned)
-    weights = np.ones(len(own)) if weight is None else weight
-    predictions = Predictions(log_proba, own, weights)
+    predictions = Predictions(judged.log_proba, own, weights)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         columns = subject.columns(X, own)
         shown = shown_rows(subject, X, numbers, predictions)
         copies = _copies(subject, X, len(own), columns)
-        learning = _learning(subject, X, labels, len(columns)) if weight is None else None
+        learning = None if weighted else _learning(subject, X, labels, len(columns))
         worth = _worth(subject, X, predictions, learned, len(columns) + len(subject.pairs))
         text = subject.text(_some(X, len(own), 4, MAX_COMPARED_DOCUMENTS))
     largest = np.argsort(-predictions.shares, kind="stable")[:MAX_CURVE_CLASSES].tolist()
@@ -155,7 +165,7 @@ def content_of(
         rows_given=n,
         rows_read=len(numbers),
         learned=learned,
-        headline=_headline(subject, predictions, learned),
+        headline=_headline(judged, predictions, learned),
         predictions=predictions,
         confused=confusions(predictions),
         columns=columns,
@@ -176,17 +186,43 @@ def _sample(n: int, n_classes: int) -> NDArray[np.intp]:
     return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
 
 
-def _headline(subject: Subject, predictions: Predictions, learned: bool) -> Headline:
-    """The figures that the model states, where X was learned and they are stricter; else those of
-    the predictions."""
-    stated = subject.stated if learned else None
+def _headline(judged: LeftOut, predictions: Predictions, learned: bool) -> Headline:
+    """The figures of the predictions; of rows that a fit has left out, as the fit states them."""
+    figures = judged.figures
     baseline, error = predictions.baseline(), calibration_error(predictions)
-    if stated is None:
-        by, rows = "leave_one_out" if learned else "new", float(predictions.weight.sum())
+    by = HOW[judged.how] if learned else "new"
+    if figures is None:
+        rows = float(predictions.weight.sum())
         return Headline(by, rows, predictions.accuracy(), predictions.log_loss(), *baseline, error)
-    accuracy = Estimate.around(stated.accuracy, stated.accuracy_se)
-    log_loss = Estimate.around(stated.log_loss, stated.log_loss_se)
-    return Headline("stated", stated.rows, accuracy, log_loss, *baseline, error)
+    accuracy = Estimate.around(figures.accuracy, figures.accuracy_se)
+    log_loss = Estimate.around(figures.log_loss, figures.log_loss_se)
+    return Headline(by, figures.rows, accuracy, log_loss, *baseline, error)
+
+
+def _judged(
+    subject: Subject,
+    X: Any,
+    labels: NDArray[Any],
+    weight: Array | None,
+    groups: NDArray[np.intp] | None,
+    learned: bool,
+) -> LeftOut:
+    """Predictions of rows by what is learned without them, or of new rows."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if learned:
+            return subject.left_out(X, labels, weight, groups)
+        log_proba = np.asarray(subject.model.predict_log_proba(X), dtype=np.float64)
+    n = len(labels)
+    return LeftOut(np.arange(n), log_proba, np.ones(n) if weight is None else weight, "whole")
+
+
+def _some_rows(
+    X: Any, labels: NDArray[Any], weight: Array | None, rows: NDArray[np.intp]
+) -> tuple[Any, NDArray[Any], Array | None]:
+    if len(rows) == len(labels):
+        return X, labels, weight
+    return rows_of(X, rows), labels[rows], None if weight is None else weight[rows]
 
 
 def _copies(subject: Subject, X: Any, n: int, columns: list[ColumnFacts]) -> list[tuple[str, str]]:

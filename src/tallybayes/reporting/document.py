@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -31,14 +32,16 @@ MAX_DOCUMENT_CHARACTERS = 4_000
 """Characters of a text that the page holds."""
 
 
-def document_of(content: Content) -> dict[str, Any]:
-    """The data of the page."""
+def document_of(content: Content, about: Mapping[str, str]) -> dict[str, Any]:
+    """The data of the page; `about` is what the model is of, by "target", "model", "data" and
+    "made"."""
     subject = content.subject
     n_classes = len(subject.classes)
     largest = np.argsort(-subject.class_rows, kind="stable")[:MAX_CLASSES].tolist()
     drawn = sorted(largest)
     return {
         "model": type(subject.model).__name__,
+        "about": {key: cut(text) for key, text in about.items()},
         "unit": subject.unit,
         "classes": [cut(str(label)) for label in subject.classes.tolist()],
         "classRows": rounded(subject.class_rows),
@@ -52,6 +55,7 @@ def document_of(content: Content) -> dict[str, Any]:
             for d in content.findings
         ],
         "pairs": [[cut(a), cut(b)] for a, b in subject.pairs],
+        "terms": _terms(content),
         "columns": _columns(content.columns, drawn),
         "rows": [_row(row) for row in content.shown],
         "confusion": _confusion(content, n_classes),
@@ -120,6 +124,15 @@ def _columns(columns: list[ColumnFacts], drawn: list[int]) -> list[dict[str, Any
                 item["nats"] = rounded(c.nats[:, drawn])
         found.append(item)
     return found
+
+
+def _terms(content: Content) -> list[list[Any]]:
+    """Columns in use and pairs, by how far they separate the classes, the best first."""
+    found = [(c.name, c.importance) for c in content.columns if c.used]
+    pairs, importances = content.subject.pairs, content.subject.pair_importances
+    found += zip(map(" × ".join, pairs), importances, strict=True)
+    best = sorted(found, key=lambda term: -term[1])[:MAX_COLUMNS]
+    return [[cut(name), rounded(nats)] for name, nats in best]
 
 
 def _range(b: Bin) -> dict[str, Any]:

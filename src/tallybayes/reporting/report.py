@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 import os
+from collections.abc import Mapping
+from datetime import date
 from typing import Any, Literal
 
 from tallybayes.replacing import replacing
@@ -15,6 +17,9 @@ from tallybayes.reporting.subjects.find import subject_of
 __all__ = ["Language", "Report", "report_of"]
 
 Language = Literal["en", "zh"]
+
+ABOUT = ("target", "model", "data")
+"""What the heading of a page names, beside the day on which it was made."""
 
 FRAME_HEIGHT = 800  # pixels of the frame in a notebook
 
@@ -86,7 +91,9 @@ def report_of(
     y: Any,
     *,
     sample_weight: Any = None,
+    groups: Any = None,
     learned: bool | None = None,
+    about: Mapping[str, str] | None = None,
     lang: Language = "en",
 ) -> Report:
     """The report of a fitted classifier; see the ``report`` method of the classifiers.
@@ -101,8 +108,12 @@ def report_of(
         Their labels.
     sample_weight : array-like (n_rows,), optional
         Weights of the rows.
+    groups : array-like (n_rows,), optional
+        Rows of a group are left out together.
     learned : bool, optional
         Whether the model has learned these rows.
+    about : mapping, optional
+        What the page is about: "target", "model" and "data" in words.
     lang : {"en", "zh"}, default="en"
         The language of the page.
 
@@ -113,5 +124,27 @@ def report_of(
     """
     import numpy as np
 
+    from tallybayes.estimators.labels import read_groups, warn_of_other_order
+
+    warn_of_other_order(X, y, sample_weight, groups)
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    return Report(document_of(content_of(subject_of(model), X, y, weight, learned)), lang)
+    together = read_groups(groups, np.empty((len(y), 0)))
+    content = content_of(subject_of(model), X, y, weight, learned, together)
+    return Report(document_of(content, _about(about or {}, y)), lang)
+
+
+def _about(given: Mapping[str, str], y: Any) -> dict[str, str]:
+    """What a page is about, with the name of the labels and the day.
+
+    Raises
+    ------
+    ValueError
+        For a key that there is not.
+    """
+    if unknown := given.keys() - set(ABOUT):
+        raise ValueError(f"about= has the keys {', '.join(ABOUT)}; got {sorted(unknown)[0]!r}")
+    name = getattr(y, "name", None)
+    found = {"target": name} if isinstance(name, str) and name else {}
+    found |= {key: str(text) for key, text in given.items()}
+    order = {key: found[key] for key in ABOUT if key in found}
+    return order | {"made": date.today().isoformat()}

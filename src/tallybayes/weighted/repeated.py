@@ -16,19 +16,41 @@ copies of each other where, within a class,
 - few contents come with several labels.
 
 A content with m rows of a label then counts as m / g rows, rounded, and at least one.
+
+Rows that belong together, as those of one customer, are named by the caller. They are thinned in
+the same way, by how much their labels depend on each other. With ρ the intraclass correlation of
+the labels, m rows of a group hold as much as
+
+    m / (1 + ρ (m − 1))
+
+independent ones (L. Kish, Survey Sampling, 1965, section 5.4): one, where the rows of a group have
+one label, and m where their labels have nothing to do with each other.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.engines.sampling import FACTORS, finalized
+from tallybayes.errors import DependentRowsWarning, warn_user
 from tallybayes.tables import Column, Mixed, Numbers, Strings, Table
-from tallybayes.weighted.rows import MAX_CHANCE_SHARE, salted
+from tallybayes.tables.columns import EXACT
+from tallybayes.weighted.rows import LABEL_SALT, MAX_CHANCE_SHARE, salted
 
-__all__ = ["Observations", "row_contents", "without_copies"]
+__all__ = [
+    "Observations",
+    "label_correlation",
+    "observations",
+    "of_groups",
+    "row_contents",
+    "warn_of_copies",
+    "without_copies",
+]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -38,7 +60,7 @@ CHUNK = 1 << 13  # rows that are hashed at a time, so that they stay in the cach
 MANY_ROWS = 5_000  # from which a sample of the contents, with all their rows, is looked at first
 SAMPLED_SHARE = 16  # one of so many contents, about
 MIN_SAMPLED_CONTENTS = 300  # with fewer all are looked at
-MIN_CONTENTS = 10  # contents of a class by which its repetition is judged; fewer are by all classes
+MIN_CONTENTS = 20  # contents of a class by which its repetition is judged; fewer are by all classes
 MIN_COPIES = 2.0  # times that a content occurs, in the median
 MIN_REGULAR_SHARE = 0.75  # of the contents occur about equally often
 MAX_DEVIATION = 0.5  # of the median, and one row: what "about equally often" allows
@@ -56,10 +78,13 @@ class Observations(NamedTuple):
         Ascending places among all rows.
     weight : float64 array (n_some,)
         Their own and that of the rows that they stand for.
+    groups : uint64 array (n_some,), optional
+        Keys of groups that have several of these rows, and stay together.
     """
 
     rows: Index
     weight: Array
+    groups: Keys | None = None
 
 
 def row_contents(x: Table) -> Keys:
@@ -76,6 +101,20 @@ def _add_hashes(column: Column, salt: int, keys: Keys) -> None:
         part = slice(begin, begin + CHUNK)
         for numbers, bits in enumerate(_bits(column, part)):
             keys[part] += salted(bits, 2 * salt + numbers)
+
+
+def warn_of_copies(
+    n: int, n_distinct: int, unit: str = "rows", warned: set[Hashable] | None = None
+) -> None:
+    """Warns that rows or documents are copies of fewer ones; once where `warned` is given."""
+    warn_user(
+        f"{unit} repeat: the {n:,} {unit} are copies of {n_distinct:,} observations, about "
+        f"{n / n_distinct:.3g} times each. All copies of one are left out together, and weigh as "
+        "much as they do together. Give each once, with its number as sample_weight (--weight)",
+        DependentRowsWarning,
+        warned=warned,
+        about="copies",
+    )
 
 
 def _rows_of_some_contents(x: Table) -> Index:
@@ -99,10 +138,14 @@ def _bits(column: Column, part: slice) -> list[Keys]:
     if not isinstance(column, Numbers):
         return []
     values = column.values[part]
-    if values.dtype.kind != "f":
-        return [values.astype(np.int64).view(np.uint64)]
-    values = values.astype(np.float64) + 0.0  # −0 is 0
-    return [np.where(np.isnan(values), np.nan, values).view(np.uint64)]
+    floats = values.astype(np.float64) + 0.0  # −0 is 0
+    bits = np.where(np.isnan(floats), np.nan, floats).view(np.uint64)
+    if values.dtype.kind in "iu" and np.abs(floats).max(initial=0.0) >= EXACT:
+        kind = np.int64 if values.dtype.kind == "i" else np.uint64
+        with np.errstate(invalid="ignore"):  # 2⁶³ and 2⁶⁴, which the largest numbers round to
+            lost = values.astype(kind) - floats.astype(kind)  # what float64 does not hold
+        bits = bits + lost.view(np.uint64) * np.uint64(FACTORS[0])
+    return [bits]
 
 
 def without_copies(x: Table, own: NDArray[np.integer], weight: Array) -> Observations | None:
@@ -122,15 +165,31 @@ def without_copies(x: Table, own: NDArray[np.integer], weight: Array) -> Observa
         few = x.take(some)
         contents = row_contents(few)
         enough = len(np.unique(contents)) >= MIN_SAMPLED_CONTENTS
-        if enough and _observations(few, own[some], weight[some], contents) is None:
+        by_chance = partial(_alike_by_chance, few)
+        if enough and observations(contents, own[some], weight[some], by_chance) is None:
             return None
-    return _observations(x, own, weight, row_contents(x))
+    return observations(row_contents(x), own, weight, partial(_alike_by_chance, x))
 
 
-def _observations(
-    x: Table, own: NDArray[np.integer], weight: Array, contents: Keys
+def observations(
+    contents: Keys,
+    own: NDArray[np.integer],
+    weight: Array,
+    alike_by_chance: Callable[[Index], bool],
 ) -> Observations | None:
-    """See :func:`without_copies`; `contents` are hashes of the rows."""
+    """The observations that rows, or documents, are copies of; None where they do not repeat.
+
+    Parameters
+    ----------
+    contents : uint64 array (n_rows,)
+        Hashes of the rows.
+    own : index array (n_rows,)
+        The class of each row.
+    weight : float64 array (n_rows,)
+        Above 0.
+    alike_by_chance : callable
+        Whether some of so many rows of different contents, which it is given, would be equal.
+    """
     order = np.lexsort((own, contents))
     contents, labels = contents[order], own[order]
     new_content = np.append(True, contents[1:] != contents[:-1])
@@ -142,7 +201,7 @@ def _observations(
     pure = np.bincount(content)[content] == 1
     if count[pure].sum() < MIN_PURE_SHARE * len(order):
         return None
-    times = _times(x, order[first], labels, count, pure)
+    times = _times(order[first], labels, count, pure, alike_by_chance)
     if not (times >= MIN_COPIES).any():
         return None
     kept = np.where(times >= MIN_COPIES, np.maximum(np.round(count / times), 1.0), count)
@@ -157,31 +216,105 @@ def _observations(
     return Observations(index[back], found[back])
 
 
+def of_groups(
+    x: Table, own: NDArray[np.integer], weight: Array, groups: NDArray[np.integer]
+) -> Observations:
+    """As many rows of each group as it holds independent ones; they weigh what the group weighs.
+
+    Parameters
+    ----------
+    x : Table
+        The columns that are learned from.
+    own, groups : index arrays (n_rows,)
+        The class and the group of each row, from 0 on.
+    weight : float64 array (n_rows,)
+        Above 0.
+    """
+    columns = {name: _named(x.columns[name]) for name in sorted(x.columns)}
+    contents = row_contents(Table(columns, x.n_rows, x.named))
+    contents += salted(own.astype(np.uint64), LABEL_SALT)
+    order = np.lexsort((contents, groups))  # which rows stay does not depend on their order
+    first = np.flatnonzero(np.append(True, np.diff(groups[order]) != 0))
+    count = np.diff(first, append=len(order))
+    correlation = label_correlation(own, weight, groups)
+    kept = np.round(count / (1.0 + correlation * (count - 1.0))).astype(np.intp)
+    place = np.arange(len(order)) - np.repeat(first, count)
+    # at equal distances: place i · count // kept of each group, i from 0 on
+    of_group, many = np.repeat(count, count), np.repeat(kept, count)
+    some = (place * many) // of_group != ((place - 1) * many) // of_group
+    shared = np.add.reduceat(weight[order], first) / kept
+    whole = np.repeat(kept == count, count)
+    found = np.where(whole, weight[order], np.repeat(shared, count))[some]
+    keys = np.repeat(np.add.reduceat(finalized(contents[order]), first), count)[some]
+    index = order[some]
+    back = np.argsort(index)
+    together = keys[back] if (kept > 1).any() else None
+    return Observations(index[back], found[back], together)
+
+
+def _named(column: Column) -> Column:
+    """A column whose levels have the codes of their order by name, whatever order they came in."""
+    if isinstance(column, Mixed):
+        strings = _named(column.strings)
+        assert isinstance(strings, Strings)
+        return Mixed(column.numbers, strings, column.what)
+    if not isinstance(column, Strings):
+        return column
+    used, place = np.unique(column.codes, return_inverse=True)
+    names = ["" if code < 0 else column.levels[code] for code in used.tolist()]
+    rank = np.argsort(sorted(range(len(names)), key=lambda i: (used[i] >= 0, names[i])))
+    return Strings(rank[place].astype(np.int32), sorted(names), column.what)
+
+
+def label_correlation(
+    own: NDArray[np.integer], weight: Array, groups: NDArray[np.integer]
+) -> float:
+    """ρ, the intraclass correlation of labels within groups, from 0 to 1: how much more the sums of
+    groups vary than those of independent rows, over how much more those of copies would."""
+    n_groups = int(groups.max(initial=0)) + 1
+    total = float(weight.sum())
+    together = alone = copies = 0.0
+    rows = np.bincount(groups, minlength=n_groups)
+    for k in range(int(own.max(initial=0)) + 1):
+        mine = own == k
+        residual = weight * (mine - float(weight[mine].sum()) / total)
+        together += float((np.bincount(groups, residual, n_groups) ** 2).sum())
+        alone += float(residual @ residual)
+        copies += float((residual**2 * rows[groups]).sum())
+    if copies <= alone:
+        return 0.0
+    return float(np.clip((together - alone) / (copies - alone), 0.0, 1.0))
+
+
 def _times(
-    x: Table, row: Index, labels: NDArray[np.integer], count: Index, pure: NDArray[np.bool_]
+    row: Index,
+    labels: NDArray[np.integer],
+    count: Index,
+    pure: NDArray[np.bool_],
+    alike_by_chance: Callable[[Index], bool],
 ) -> Array:
     """How often the observations of its class occur, for each content; 1 where rows of the class
     do not repeat.
 
     Parameters
     ----------
-    x : Table
     row : index array (n_contents,)
         A row of each content.
     labels, count : index arrays (n_contents,)
     pure : bool array (n_contents,)
         Whether the content comes with one label only.
+    alike_by_chance : callable
     """
-    times = np.full(len(count), _regular_times(x, row[pure], count[pure]))
+    times = np.full(len(count), _regular_times(row[pure], count[pure], alike_by_chance))
     for k in np.unique(labels).tolist():
         of_class = labels == k
         alone = of_class & pure
         if alone.sum() >= MIN_CONTENTS:
-            times[of_class] = _regular_times(x, row[alone], count[alone])
+            times[of_class] = _regular_times(row[alone], count[alone], alike_by_chance)
     return times
 
 
-def _regular_times(x: Table, row: Index, count: Index) -> float:
+def _regular_times(row: Index, count: Index, alike_by_chance: Callable[[Index], bool]) -> float:
     """How often contents occur, if it is about equally often, and not by chance; else 1."""
     if len(count) < MIN_CONTENTS:
         return 1.0
@@ -190,11 +323,12 @@ def _regular_times(x: Table, row: Index, count: Index) -> float:
     if times < MIN_COPIES or regular.mean() < MIN_REGULAR_SHARE:
         return 1.0
     even = len(count) >= MIN_EVEN_CONTENTS and count.var() < MAX_DISPERSION * count.mean()
-    return times if even or not _alike_by_chance(x.take(row)) else 1.0
+    return times if even or not alike_by_chance(row) else 1.0
 
 
-def _alike_by_chance(distinct: Table) -> bool:
+def _alike_by_chance(x: Table, rows: Index) -> bool:
     """Whether so many contents would have equal ones among them if columns were independent."""
+    distinct = x.take(rows)
     room = float(np.log(distinct.n_rows / MAX_CHANCE_SHARE))
     for column in distinct.columns.values():
         bits = _bits(column, slice(None))

@@ -18,6 +18,8 @@ from tallybayes.engines.sampling import FACTORS, finalized
 from tallybayes.weighted.cells.columns import ColumnCells
 
 __all__ = [
+    "LABEL_SALT",
+    "MAX_CHANCE_SHARE",
     "MIN_COUNT",
     "LearningRows",
     "by_class",
@@ -25,6 +27,7 @@ __all__ = [
     "counted_in",
     "distinct",
     "fold_of",
+    "group_folds",
     "row_keys",
     "salted",
     "sampled",
@@ -192,6 +195,28 @@ def twin_folds(
     return fold
 
 
+def group_folds(groups: NDArray[np.uint64], y: NDArray[np.int32], folds: int, salt: int) -> Index:
+    """A fold for each row, the same for all of a group; groups of about as many rows of each class
+    in every one.
+
+    Parameters
+    ----------
+    groups : uint64 array (n_rows,)
+        Keys of the groups, which their rows determine.
+    y : int32 array (n_rows,)
+    folds : int
+    salt : int
+        Folds of different salts have nothing to do with each other.
+    """
+    keys, of_row, size = np.unique(groups, return_inverse=True, return_counts=True)
+    of_class = np.zeros((len(keys), int(y.max(initial=0)) + 1), dtype=np.intp)
+    np.add.at(of_class, (of_row, y), 1)
+    order = np.lexsort((salted(keys, salt), -size, of_class.argmax(axis=1)))
+    fold = np.empty(len(keys), dtype=np.intp)
+    fold[order] = np.arange(len(keys)) % folds
+    return fold[of_row]
+
+
 def fold_of(labels: NDArray[Any], folds: int, seed: int) -> Index:
     """A fold for each row, as many rows of each class in every one as can be."""
     order = np.random.default_rng(seed).permutation(len(labels))
@@ -239,6 +264,8 @@ class LearningRows:
     n_classes : int
     keys : uint64 array (n_rows,), optional
         A hash of each row's cells and label, which samples and folds follow; see `canonical`.
+    groups : uint64 array (n_rows,), optional
+        Keys of rows that belong together and are in one fold; without it, twins are.
     """
 
     cells: Cells
@@ -246,6 +273,7 @@ class LearningRows:
     weight: Array
     n_classes: int
     keys: NDArray[np.uint64] | None = None
+    groups: NDArray[np.uint64] | None = None
 
     @property
     def n(self) -> int:
@@ -264,6 +292,7 @@ class LearningRows:
             self.weight[rows],
             self.n_classes,
             None if self.keys is None else self.keys[rows],
+            None if self.groups is None else self.groups[rows],
         )
 
     def among(self, columns: list[int]) -> LearningRows:
@@ -278,8 +307,11 @@ class LearningRows:
         return row_keys(list(self.cells), self.y) if self.keys is None else self.keys
 
     def folds(self, folds: int, salt: int) -> NDArray[np.intp]:
-        """The fold of each row; see `twin_folds`. Rows are copies of each other only where equal
-        ones are not to be expected, and where all rows of that content have one label."""
+        """The fold of each row; see `twin_folds` and `group_folds`. Rows are copies of each other
+        only where equal ones are not to be expected, and where all rows of that content have one
+        label."""
+        if self.groups is not None:
+            return group_folds(self.groups, self.y, folds, salt)
         keys = self.content()
         if self._alike_by_chance(keys):
             alone = np.ones(self.n, dtype=bool)
@@ -359,5 +391,6 @@ def canonical(rows: LearningRows, columns: list[ColumnCells]) -> tuple[LearningR
     cells = np.empty_like(rows.cells)
     for column, into in zip(rows.cells, cells, strict=True):
         np.take(column, order, out=into)
-    found = LearningRows(cells, rows.y[order], rows.weight[order], rows.n_classes, keys[order])
-    return found, order
+    groups = None if rows.groups is None else rows.groups[order]
+    y, weight = rows.y[order], rows.weight[order]
+    return LearningRows(cells, y, weight, rows.n_classes, keys[order], groups), order

@@ -23,7 +23,7 @@ def model(run, files):
 
 def test_fit_shows_what_was_understood_and_honest_numbers(run, files):
     result = run("fit", "comma.csv", "--target", "buys")
-    for text in ("age", "dates", "3 levels", "weight", "comma.tally", "240 rows"):
+    for text in ("age", "dates", "3 levels", "adds", "comma.tally", "240 rows"):
         assert text in result.out
     for text in ("Quality (le", "accuracy", "log-loss", "Confusion", "Most informative"):
         assert text in result.out
@@ -39,7 +39,8 @@ def test_fit_as_a_document(run, files):
     by_name = {c["column"]: c for c in found["columns"]}
     assert by_name["since"]["holds"] == "dates"
     assert by_name["age"]["holds"] == "numbers"
-    assert by_name["home"]["family"].startswith("3 levels, weight 0.")
+    assert by_name["home"]["family"].startswith("3 levels, adds ")
+    assert by_name["home"]["adds"] > 0.0
     assert 0.0 < by_name["job"]["missing"] < 0.25
     estimate = found["estimate"]
     assert estimate["measured_on"] in ("leave-one-out", "left out of the whole fit")

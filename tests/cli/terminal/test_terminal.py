@@ -291,13 +291,14 @@ def test_many_classes_are_cut(run, tmp_path):
     assert "c59" in run("show", "t.tally", "--all").out
 
 
-def test_weights_are_numbers_for_machines(run, files):
+def test_weights_and_what_columns_add_are_numbers_for_machines(run, files):
     run("fit", "comma.csv", "--target", "buys", "-o", "m.tally", "--no-estimate")
     columns = run("show", "m.tally", "--json").document["columns"]
     for column in columns:
         assert isinstance(column["weight"], float) == column["used"]
+        assert isinstance(column["adds"], float) == column["used"]
         if column["used"]:
-            assert f"weight {column['weight']:.2f}" in column["family"]
+            assert f"adds {column['adds']:.2f} nats" in column["family"]
     run("fit", "--plain", "comma.csv", "--target", "buys", "-o", "p.tally", "--no-estimate")
     columns = run("show", "p.tally", "--json").document["columns"]
-    assert all(column["weight"] is None for column in columns)
+    assert all(column["weight"] is column["adds"] is None for column in columns)

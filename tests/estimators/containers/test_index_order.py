@@ -69,6 +69,24 @@ def test_weights_in_another_order_are_told_of(name):
         make().fit(x, Y, sample_weight=weights)
 
 
+GROUPED_CALLS = {
+    "fit": lambda model, groups: model.fit(X, Y, groups=groups),
+    "reweight": lambda model, groups: model.reweight(X, Y, groups=groups),
+    "leave_one_out": lambda model, groups: tb.leave_one_out(model, X, Y, groups=groups),
+    "cross_validate": lambda model, groups: tb.cross_validate(model, X, Y, 2, groups=groups),
+    "report": lambda model, groups: model.report(X, Y, groups=groups),
+}
+
+
+@pytest.mark.parametrize("call", GROUPED_CALLS)
+def test_groups_in_another_order_are_told_of(call):
+    groups = pd.Series([f"g{i % 4}" for i in range(N)], index=X.index)
+    model = tb.WeightedNaiveBayes(parts=1).fit(X, Y)
+    with pytest.warns(IndexOrderWarning, match=f"X and groups have {TOLD}"):
+        GROUPED_CALLS[call](model, groups.set_axis(X.index[::-1]))
+    GROUPED_CALLS[call](model, groups)
+
+
 def test_cross_validation_and_lazy_models_tell_too():
     model, other = tb.NaiveBayes().fit(X, Y), Y.set_axis(Y.index[::-1])
     with pytest.warns(IndexOrderWarning):

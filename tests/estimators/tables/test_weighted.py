@@ -115,7 +115,7 @@ def test_weights_are_not_negative_and_by_class_where_asked(model):
     weights = model.weights_
     assert weights["term"].tolist()[:3] == ["a", "b", "noise"]
     assert (weights["weight"] >= 0.0).all()
-    assert list(weights.columns) == ["term", "weight", "x", "y", "z"]
+    assert list(weights.columns) == ["term", "weight", "adds", "x", "y", "z"]
     assert (weights[["x", "y", "z"]].std(axis=1) > 0.0).any()
     shared = WeightedNaiveBayes(weights="column").fit(X, Y).weights_
     for name in "xyz":
@@ -124,7 +124,7 @@ def test_weights_are_not_negative_and_by_class_where_asked(model):
 
 def test_two_classes_have_one_weight_a_term():
     x, y = table(300, 0, 2)
-    assert list(WeightedNaiveBayes().fit(x, y).weights_.columns) == ["term", "weight"]
+    assert list(WeightedNaiveBayes().fit(x, y).weights_.columns) == ["term", "weight", "adds"]
 
 
 def test_strong_regularization_holds_weights_near_its_centre():
@@ -492,3 +492,18 @@ def test_infinity_is_refused_when_predicting_as_when_learning(call, endless):
         getattr(model, call)(x)
     with pytest.raises(ValueError, match=r"infinity: row 3, column 'a'"):
         WeightedNaiveBayes().fit(x, np.arange(40) >= 20)
+
+
+def test_what_a_term_adds_counts_all_its_parts():
+    """The largest less the smallest entry of its whole table, on average over the rows."""
+    x, y = table(300, 0, 2)
+    model = WeightedNaiveBayes().fit(x, y)
+    weights = model.weights_.set_index("term")
+    explained = model.explain(x)
+    for t, name in enumerate(explained.columns):
+        found = np.ptp(explained.contributions[:, :, t], axis=1).mean()
+        assert weights["adds"][name] == pytest.approx(found, abs=1e-9)
+        if name in model.schema_["column"].tolist() and found > 0.0:
+            said = model.schema_.set_index("column")["family"][name]
+            assert said.endswith(f", adds {found:.2f} nats")
+            assert model.schema_.set_index("column")["why"][name] != "no better than chance"

@@ -11,7 +11,7 @@ from tallybayes import WeightedNaiveBayes
 from tallybayes.errors import DependentRowsWarning
 from tallybayes.families import Text
 from tallybayes.tables import read_table
-from tallybayes.weighted.repeated import without_copies
+from tallybayes.weighted.repeated import row_contents, without_copies
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*(no column|alone|fewer than|left out)")
 
@@ -110,6 +110,14 @@ def test_copies_of_different_weights_weigh_what_they_do_together():
         .sum()
     )
     pd.testing.assert_series_equal(of_rows, of_observations)
+
+
+def test_large_whole_numbers_are_told_apart_and_equal_whatever_their_type():
+    big = np.array([2**60, 2**60 + 1, -(2**60) - 1, 5])
+    contents = row_contents(read_table(pd.DataFrame({"a": big}), 1))
+    assert len(set(contents.tolist())) == 4
+    as_float = row_contents(read_table(pd.DataFrame({"a": [5.0, 2.0**60]}), 1))
+    assert contents[[3, 0]].tolist() == as_float.tolist()
 
 
 def many(rng, n):

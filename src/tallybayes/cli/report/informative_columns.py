@@ -76,10 +76,8 @@ def most_informative(file: ModelFile) -> list[Informative]:
     """The columns in use, the most informative first; of a weighted model its pairs, too."""
     weighting = file.table.chosen.weighting
     if weighting is not None:
-        apart = [*zip(weighting.names, weighting.apart.tolist(), strict=True)]
-        if weighting.text is not None:
-            apart += zip(weighting.text.names, weighting.text.apart.tolist(), strict=True)
-        return sorted((Informative(*t) for t in apart if t[1] > 0.0), key=lambda t: -t.nats)
+        adds = (Informative(*term) for term in weighting.adds.items() if term[1] > 0.0)
+        return sorted(adds, key=lambda t: -t.nats)
     model, tally = file.model, file.table.tally_read
     rows = file.weight
     classes = np.exp(model.class_log_prior_) * (rows or 1.0)

@@ -22,15 +22,18 @@ def _held(file: ModelFile, name: str, holds: str) -> str:
 
 
 def columns_document(file: ModelFile) -> list[dict[str, Any]]:
-    """Each column: what it holds, its family and why, its weight, and the share of missing
-    values."""
-    missing, weights = missing_shares(file), weights_of(file.table.chosen.weighting)
+    """Each column: what it holds, its family and why, the weight of its table, what it adds in
+    nats, and the share of missing values."""
+    weighting = file.table.chosen.weighting
+    missing, weights = missing_shares(file), weights_of(weighting)
+    adds = {} if weighting is None else weighting.adds
     return [
         {
             "column": r.name,
             "holds": _held(file, r.name, r.holds),
             "family": r.family,
             "weight": weights.get(r.name) if r.part is not None else None,
+            "adds": adds.get(r.name) if r.part is not None else None,
             "why": r.why,
             "missing": missing.get(r.name),
             "used": r.part is not None,
@@ -41,7 +44,8 @@ def columns_document(file: ModelFile) -> list[dict[str, Any]]:
 
 HOW_WEIGHTED = (
     "Numbers are split into cells (intervals), which are smoothed; strings and missing values are "
-    "levels. The weight scales what a column adds to the score of a class."
+    "levels. What a column adds: how far it moves the scores of the classes apart by itself, in "
+    "nats, on average over rows."
 )
 HOW = (
     "Each number column has the family that predicts best by leave-one-out; strings are levels, or "
@@ -80,11 +84,11 @@ def columns_table(
         elif weighted and len(file.classes) < 2:
             remark = "needs two classes"
         holds = "" if column["holds"] == "anything" else column["holds"]
-        weight = "" if column["weight"] is None else f"{column['weight']:.2f}"
+        adds = "" if column["adds"] is None else f"{column['adds']:.2f}"
         family = reading.brief or reading.family
-        cells = [reading.name, holds, family, weight, _percent(column["missing"]), remark]
+        cells = [reading.name, holds, family, adds, _percent(column["missing"]), remark]
         rows.append([line(cut(cell), style) for cell in cells])
-    heads = ["column", "type", "read as", ">weight", ">missing", "remark"]
+    heads = ["column", "type", "read as", ">adds", ">missing", "remark"]
     filled = [j for j in range(len(heads)) if any(row[j].plain for row in rows)]
     heads, rows = [heads[j] for j in filled], [[row[j] for j in filled] for row in rows]
     more = len(columns) - len(shown)

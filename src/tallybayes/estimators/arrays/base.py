@@ -190,7 +190,12 @@ class ArrayClassifier(TallyClassifier, SaysSQL, Reported):
         return self
 
     def _count_afresh(
-        self, classes: NDArray[Any], x: Any, codes: NDArray[np.int32], weights: Array | None
+        self,
+        classes: NDArray[Any],
+        x: Any,
+        codes: NDArray[np.int32],
+        weights: Array | None,
+        groups: NDArray[np.intp] | None = None,
     ) -> ArrayModel:
         prior = self._class_prior(classes)
         family = self._family()

@@ -130,7 +130,12 @@ class GaussianNB(GenerativeClassifier):
         return super()._first_rows(x)
 
     def _count_afresh(
-        self, classes: NDArray[Any], x: Any, codes: NDArray[np.int32], weights: Array | None
+        self,
+        classes: NDArray[Any],
+        x: Any,
+        codes: NDArray[np.int32],
+        weights: Array | None,
+        groups: NDArray[np.intp] | None = None,
     ) -> ArrayModel:
         model = super()._count_afresh(classes, x, codes, weights)
         model.warn_of_tiny()

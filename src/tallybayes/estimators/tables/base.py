@@ -21,6 +21,7 @@ from tallybayes.estimators.labels import (
     codes_of,
     label_array,
     labels_and_codes,
+    read_groups,
     read_labels,
     read_weights,
     warn_of_other_order,
@@ -56,6 +57,7 @@ from tallybayes.tally import TableTally
 __all__ = ["TableClassifier"]
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 
 
 class TableClassifier(ChangingTables, SaysSQL, Reported):
@@ -75,8 +77,9 @@ class TableClassifier(ChangingTables, SaysSQL, Reported):
         """Whether something is chosen on rows, by `fit`."""
 
     @abstractmethod
-    def _choose(self, x: Table, own: NDArray[np.intp], weight: Array | None) -> None:
-        """Chooses what is chosen on rows, on rows that were counted with these weights."""
+    def _choose(self, x: Table, own: Index, weight: Array | None, groups: Index | None) -> None:
+        """Chooses what is chosen on rows, on rows that were counted with these weights; rows of a
+        group are left out together."""
 
     # ---- reading rows ----------------------------------------------------------------------------
     def _table(self, x: Any, out: Container[str], needed: Container[str] | None = None) -> Table:
@@ -149,7 +152,12 @@ class TableClassifier(ChangingTables, SaysSQL, Reported):
         return collect_table(x, *labels, what.together, what.analyzers, bits)
 
     def _count_afresh(
-        self, classes: NDArray[Any], x: RowsToCount, codes: NDArray[np.int32], weights: Any
+        self,
+        classes: NDArray[Any],
+        x: RowsToCount,
+        codes: NDArray[np.int32],
+        weights: Any,
+        groups: Index | None = None,
     ) -> Model:
         aged = self._aged(weights, len(codes))
         tally = self._counted(x, Labels(classes, codes, aged), x.declared)
@@ -160,20 +168,33 @@ class TableClassifier(ChangingTables, SaysSQL, Reported):
         if weights is not None:
             model.note_strings(x, weights)
         if self.chooses_on_rows:
-            self._choose_first(x, places_among(classes, model.schema.classes)[codes], aged)
+            own = places_among(classes, model.schema.classes)[codes]
+            self._choose_first(x, own, aged, groups)
         return model
 
-    def _choose_first(self, x: Table, own: NDArray[np.intp], weights: Array | None) -> None:
+    def _choose_first(
+        self, x: Table, own: Index, weights: Array | None, groups: Index | None = None
+    ) -> None:
         """Chooses what is chosen on rows, on the first ones, or a sample of them, as they were
         counted; `own` are their classes."""
         model = self._model
         if weights is not None and not weights.all():  # the tally holds nothing of weight 0
             kept = np.flatnonzero(weights)
             x, own, weights = x.take(kept), own[kept], weights[kept]
-        self._choose(as_scored(x, model.holds, model.reading.declared), own, weights)
+            groups = None if groups is None else groups[kept]
+        self._choose(as_scored(x, model.holds, model.reading.declared), own, weights, groups)
 
-    def _choose_again(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
+    def _choose_again(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, groups: Any = None
+    ) -> None:
         """Chooses on rows that were learned, under the parameters as they are now."""
+        self._choose(*self._rows_to_choose_on(X, y, sample_weight, groups))
+
+    def _rows_to_choose_on(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, groups: Any = None
+    ) -> tuple[Table, Index, Array | None, Index | None]:
+        """Learned rows with their classes, weights and groups, after what was chosen on rows is
+        dropped."""
         self._validate_params()
         old = self._fitted()
         self._model = old.with_tally(old.tally)
@@ -181,14 +202,17 @@ class TableClassifier(ChangingTables, SaysSQL, Reported):
         self._take_held(old.tally, old.seen, old.reading.declared)
         model = self._fitted()
         x = self._read_rows(X)
-        warn_of_other_order(X, y, sample_weight)
+        warn_of_other_order(X, y, sample_weight, groups)
         labels = read_labels(y, x, self._name)
         own = codes_of(labels, model.schema.classes).astype(np.intp)
-        self._choose(x, own, self._weights(sample_weight, x, model.schema.classes, own))
+        weights = self._weights(sample_weight, x, model.schema.classes, own)
+        return x, own, weights, read_groups(groups, x)
 
-    def _choose_without(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
+    def _choose_without(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None, groups: Any = None
+    ) -> Self:
         if self.chooses_on_rows and len(y):
-            self._choose_again(X, y, sample_weight)
+            self._choose_again(X, y, sample_weight, groups)
         return self
 
     def _hold(
@@ -211,7 +235,9 @@ class TableClassifier(ChangingTables, SaysSQL, Reported):
         return model
 
     @learning
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: Any = None
+    ) -> Self:
         """Count the rows of X from scratch.
 
         Parameters
@@ -230,6 +256,10 @@ class TableClassifier(ChangingTables, SaysSQL, Reported):
             from counts is chosen in effective rows, (Σw)² / Σw² of them: a common factor does not
             change it. The smoothing of declared families is in units of weight; that of others is
             in effective rows where these weigh more than 1.
+        groups : array-like (n_rows,) or str, optional
+            Rows that belong together, such as those of one customer, have one value; a column of X
+            where y is one, which is then not learned from. Wherever rows are left out to choose
+            something on them, rows of a group are left out together.
 
         Returns
         -------
@@ -242,9 +272,9 @@ class TableClassifier(ChangingTables, SaysSQL, Reported):
             For bad parameters or data; the estimator is then as it was before.
         """
         if isinstance(y, str):
-            self._fit_source(X, y, sample_weight)
+            self._fit_source(X, y, sample_weight, groups=groups)
             return self
-        return self._fit_rows(X, y, sample_weight)
+        return self._fit_rows(X, y, sample_weight, groups)
 
     @learning
     def partial_fit(

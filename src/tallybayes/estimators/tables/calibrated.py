@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from typing import Any, Literal, Self
 
@@ -14,6 +15,7 @@ from tallybayes.estimators.array_api import like
 from tallybayes.estimators.locked_learning import LIVE, learning
 from tallybayes.estimators.tables.base import TableClassifier
 from tallybayes.estimators.tables.hyperparameters import (
+    WithoutGroups,
     alpha_on_rows,
     calibration_on_rows,
     weights_to_choose_on,
@@ -21,16 +23,21 @@ from tallybayes.estimators.tables.hyperparameters import (
 from tallybayes.estimators.tables.one_row import as_row
 from tallybayes.inspection.evidence import table_evidence
 from tallybayes.inspection.intervals import drawn_posteriors, draws_of
-from tallybayes.models.calibration import Method, Temperature
+from tallybayes.models.calibration import Method, Temperature, fitted_calibration
+from tallybayes.models.class_weights import by_class
 from tallybayes.models.table import Chosen, TableModel
 from tallybayes.tables import Table
+from tallybayes.weighted.rows import group_folds
 
 __all__ = ["Calibrated", "Criterion"]
 
 MAX_DRAWN = 1 << 22  # probabilities that are drawn at once
 MIN_PROBABILITY = 1e-290  # the logarithm of a smaller probability is lost in the probability
 
+FOLDS_OF_GROUPS = 10
+
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 Criterion = Literal["evidence", "loo_likelihood", "loo_log_loss"]
 
 
@@ -51,7 +58,7 @@ class Calibrated(TableClassifier):
         """Whether alpha is chosen on rows."""
         return self.alpha == "auto" and self.criterion == "loo_log_loss"
 
-    def _choose(self, x: Table, own: NDArray[np.intp], weight: Array | None) -> None:
+    def _choose(self, x: Table, own: Index, weight: Array | None, groups: Index | None) -> None:
         """Chooses what the parameters request, on rows that were counted with these weights."""
         if not self.chooses_on_rows:
             return
@@ -61,17 +68,41 @@ class Calibrated(TableClassifier):
         if not weight.any():
             return  # nothing to learn from
         alpha = None
+        if self._on_rows() and model.reading.scale != 1.0:
+            model.reading = model.reading._replace(scale=1.0)
+            model.changed()
+        without = None if groups is None else self._without_groups(x, own, weight, groups)
         if self._on_rows():
-            if model.reading.scale != 1.0:
-                model.reading = model.reading._replace(scale=1.0)
-                model.changed()
-            alpha = alpha_on_rows(model, x, own, weight)
+            alpha = (
+                alpha_on_rows(model, x, own, weight)
+                if without is None
+                else without.best_alpha(model.tally.classes.pooled_row_weight)
+            )
             model.rescale(alpha)
         calibration = None
-        if self.calibrate is not None:
+        if self.calibrate is not None and without is None:
             calibration = calibration_on_rows(self.calibrate, model, x, own, weight)
+        elif self.calibrate is not None and without is not None:
+            log_proba = without.log_proba(alpha)
+            calibration = fitted_calibration(self.calibrate, log_proba, own, weight)
         model.chosen = Chosen(alpha, calibration)
         model.warned.discard((StaleWarning, None))
+
+    def _without_groups(self, x: Table, own: Index, weight: Array, groups: Index) -> WithoutGroups:
+        """The model without the groups of each fold in turn."""
+        model = self._fitted()
+        classes = model.schema.classes
+        given = weight / by_class(model.class_weight, classes)[own]
+        fold = group_folds(groups.astype(np.uint64), own.astype(np.int32), FOLDS_OF_GROUPS, 0)
+        models = []
+        for f in range(FOLDS_OF_GROUPS):
+            if len(rows := np.flatnonzero(fold == f)):
+                twin = copy.copy(self)
+                twin.classes = classes  # a class that no other row has stays known
+                twin.forget(x.take(rows), classes[own[rows]], given[rows])
+                twin._fitted().chosen = Chosen()
+                models.append((rows, twin._fitted()))
+        return WithoutGroups(x, own, weight, models)
 
     def _open_rows(self, x: Any) -> Any:
         if "_model" not in self.__dict__ and self.chooses_on_rows:
@@ -85,7 +116,13 @@ class Calibrated(TableClassifier):
         return super()._open_rows(x)
 
     @learning
-    def recalibrate(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def recalibrate(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Choose smoothing and calibration again, on rows that were learned.
 
         Parameters
@@ -96,6 +133,8 @@ class Calibrated(TableClassifier):
             Their labels.
         sample_weight : array-like (n_rows,), optional
             The weights that they were learned with.
+        groups : array-like (n_rows,), optional
+            Rows of a group are left out together; see :meth:`fit`.
 
         Returns
         -------
@@ -114,7 +153,7 @@ class Calibrated(TableClassifier):
                 "there is nothing to choose on rows: set calibrate='temperature' or 'isotonic', or "
                 "alpha='auto'"
             )
-        self._choose_again(X, y, sample_weight)
+        self._choose_again(X, y, sample_weight, groups)
         return self
 
     @property

@@ -15,9 +15,10 @@ from tallybayes.errors import NegativeTally
 from tallybayes.leaving_out import posterior_without
 from tallybayes.models.calibration import Calibration, Method, fitted_calibration
 from tallybayes.models.table import TableModel
+from tallybayes.scoring import posterior
 from tallybayes.tables import Table
 
-__all__ = ["alpha_on_rows", "calibration_on_rows", "weights_to_choose_on"]
+__all__ = ["WithoutGroups", "alpha_on_rows", "calibration_on_rows", "weights_to_choose_on"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -103,6 +104,44 @@ def alpha_on_rows(model: TableModel, x: Table, own: Index, weight: Array) -> flo
         return gained - MIN_GAIN * power**2
 
     with np.errstate(invalid="ignore"):
+        return float(10.0 ** _summit(score))
+
+
+class WithoutGroups:
+    """A model without some of its rows at a time, whole groups of them, and those rows.
+
+    Parameters
+    ----------
+    x : Table
+    own : index array (n_rows,)
+        The class of each row.
+    weight : float64 array (n_rows,)
+    models : list of (index array, TableModel)
+        The rows of each fold, and the model without them.
+    """
+
+    def __init__(
+        self, x: Table, own: Index, weight: Array, models: list[tuple[Index, TableModel]]
+    ) -> None:
+        self.own, self.weight, self.models = own, weight, models
+        self.parts = [x.take(rows) for rows, _ in models]
+
+    def log_proba(self, alpha: float | None) -> Array:
+        """log P(c | x) of the rows by models without their groups, (n_rows, n_classes)."""
+        found = np.empty((len(self.own), len(self.models[0][1].log_prior)))
+        for (rows, model), x in zip(self.models, self.parts, strict=True):
+            if alpha is not None:
+                model.rescale(alpha / model.reading.scale)
+            found[rows] = posterior(model.score, x, model.log_prior, log=True)
+        return found
+
+    def best_alpha(self, unit: float) -> float:
+        """The smoothing that predicts the rows best; see :func:`alpha_on_rows`."""
+
+        def score(power: float) -> float:
+            own = self.log_proba(10.0**power)[np.arange(len(self.own)), self.own]
+            return float(self.weight @ np.maximum(own, -700.0)) / unit - MIN_GAIN * power**2
+
         return float(10.0 ** _summit(score))
 
 

@@ -12,16 +12,19 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.errors import StaleWarning
 from tallybayes.estimators.base import TallyClassifier
-from tallybayes.estimators.labels import codes_of, read_labels, warn_of_other_order
+from tallybayes.estimators.labels import codes_of, read_groups, read_labels, warn_of_other_order
+from tallybayes.estimators.left_out import LeftOut
 from tallybayes.estimators.locked_learning import learning
 from tallybayes.estimators.tables.hyperparameters import weights_to_choose_on
 from tallybayes.estimators.tables.naive_bayes import NaiveBayes
 from tallybayes.estimators.tables.weighted_answers import WeightedAnswers
 from tallybayes.inspection.weighted_warnings import warn_of_rows
+from tallybayes.labels import places_among
 from tallybayes.models.columns.declarations import Declared
 from tallybayes.models.columns.reading import Reading
 from tallybayes.models.table import Chosen
 from tallybayes.models.weighted.fit import (
+    LeftOutRows,
     learned_weighting,
     simplified_weighting,
 )
@@ -32,6 +35,7 @@ from tallybayes.weighted.fit.options import FitOptions
 __all__ = ["WeightedNaiveBayes"]
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 
 
 class WeightedNaiveBayes(WeightedAnswers):
@@ -105,13 +109,14 @@ class WeightedNaiveBayes(WeightedAnswers):
     ----------
     classes_, class_count_ : arrays (n_classes,)
     weights_ : frame
-        The weight of each term, by class for more than two; "left out" columns weigh 0.
+        The weight of each term's table, by class for more than two, and what the term adds as a
+        whole, in nats; "left out" columns weigh 0.
     interactions_ : list of pairs of str
     tables_ : dict
         By column name, and by pair of names: a frame with the contribution of each cell to each
         class, in nats.
     feature_importances_ : float64 array (n_features_in_,)
-        How far each column separates the classes, in nats a row.
+        What each column adds, with half of each of its pairs, in nats a row.
     offsets_ : float64 array (n_classes,)
         log P(k) + b_k, in nats.
     log_loss_increase_ : float
@@ -219,23 +224,48 @@ class WeightedNaiveBayes(WeightedAnswers):
         """Whether something is chosen on rows: always."""
         return True
 
-    def _choose(self, x: Table, own: NDArray[np.intp], weight: Array | None) -> None:
+    def _choose(self, x: Table, own: Index, weight: Array | None, groups: Index | None) -> None:
+        self._learn(x, own, weight, groups)
+
+    def _learn(
+        self, x: Table, own: Index, weight: Array | None, groups: Index | None
+    ) -> LeftOutRows | None:
+        """Learns weights, and predicts the rows by fits that left them out."""
         model = self._model
         assert isinstance(model, WeightedModel)
         weight = weights_to_choose_on("weights are learned", model, own, weight)
         kept = np.flatnonzero(weight > 0.0)
         if len(kept) < len(own):
             x, own, weight = x.take(kept), own[kept], weight[kept]
+            groups = None if groups is None else groups[kept]
         model.warned.discard((StaleWarning, None))
-        learned = learned_weighting(
-            model, self._options(), x, own, weight, prior_is_given=self.class_prior is not None
-        )
+        given = self.class_prior is not None
+        rows = x, own, weight, groups
+        learned = learned_weighting(model, self._options(), *rows, prior_is_given=given)
         if learned is None:
             model.chosen = Chosen()
-            return
-        model.hold(*learned)
-        rows = model.tally.classes.count
-        warn_of_rows(learned[1], model.schema.classes, rows, len(model.names))
+            return None
+        weighting, now, left_out = learned
+        model.hold(weighting, now)
+        warn_of_rows(now, model.schema.classes, model.tally.classes.count, len(model.names))
+        return left_out._replace(rows=kept[left_out.rows])
+
+    def _left_out(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, groups: Any = None
+    ) -> LeftOut | None:
+        """Predictions of learned rows by a fit that is repeated: those that its figures are of. Of
+        rows that are copies one stands for all. None for rows of less than two classes."""
+        twin = copy.copy(self)
+        found = twin._learn(*twin._rows_to_choose_on(X, y, sample_weight, groups))
+        weighting = twin._weighted().chosen.weighting
+        if found is None or weighting is None:
+            return None
+        log_proba = np.full((len(found.rows), len(self.classes_)), -np.inf)
+        log_proba[:, places_among(weighting.classes, self.classes_)] = found.log_proba
+        how: Literal["whole", "counts"] = "whole" if weighting.figures.left_out else "counts"
+        own = codes_of(read_labels(y, X, self._name)[found.rows], self.classes_)
+        weight = found.weight / np.array(list(self.class_weight_.values()))[own]
+        return LeftOut(found.rows, log_proba, weight, how, weighting.figures)
 
     def _options(self) -> FitOptions:
         return FitOptions(
@@ -250,7 +280,13 @@ class WeightedNaiveBayes(WeightedAnswers):
         return chosen
 
     @learning
-    def reweight(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def reweight(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Learn cells, weights, pairs and corrections again, on rows that were learned.
 
         Parameters
@@ -261,6 +297,8 @@ class WeightedNaiveBayes(WeightedAnswers):
             Their labels.
         sample_weight : array-like (n_rows,), optional
             The weights that they were learned with.
+        groups : array-like (n_rows,), optional
+            Rows of a group are left out together; see :meth:`fit`.
 
         Returns
         -------
@@ -273,11 +311,16 @@ class WeightedNaiveBayes(WeightedAnswers):
             If the rows weigh more than the model holds of their class (a NegativeTally): they
             cannot have been learned. The estimator is then as it was before.
         """
-        self._choose_again(X, y, sample_weight)
+        self._choose_again(X, y, sample_weight, groups)
         return self
 
     def simplify(
-        self, X: Any, y: ArrayLike, max_terms: int, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: ArrayLike,
+        max_terms: int,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """A shorter model of the same counts, its weights learned again.
 
@@ -293,6 +336,8 @@ class WeightedNaiveBayes(WeightedAnswers):
             How many columns and pairs there may be, at least 1.
         sample_weight : array-like (n_rows,), optional
             The weights that they were learned with.
+        groups : array-like (n_rows,), optional
+            Rows of a group are left out together; see :meth:`fit`.
 
         Returns
         -------
@@ -310,7 +355,7 @@ class WeightedNaiveBayes(WeightedAnswers):
         self._weighting("simplify")
         model, twin = self._weighted(), copy.copy(self)
         x = self._read_rows(X)
-        warn_of_other_order(X, y, sample_weight)
+        warn_of_other_order(X, y, sample_weight, groups)
         labels = read_labels(y, x, self._name)
         own = codes_of(labels, model.schema.classes).astype(np.intp)
         given = self._weights(sample_weight, x, model.schema.classes, own)
@@ -322,20 +367,23 @@ class WeightedNaiveBayes(WeightedAnswers):
             own,
             weight,
             int(max_terms),
+            read_groups(groups, x),
             prior_is_given=self.class_prior is not None,
         )
         twin._weighted().hold(*shorter)
         return twin
 
-    def _choose_without(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
+    def _choose_without(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None, groups: Any = None
+    ) -> Self:
         """A model that was simplified is simplified again, to as many terms."""
         weighting = self._weighted().chosen.weighting
-        super()._choose_without(X, y, sample_weight)
+        super()._choose_without(X, y, sample_weight, groups)
         again = self._weighted().chosen.weighting
         if weighting is None or weighting.figures.log_loss_increase is None or again is None:
             return self
         n_terms = np.count_nonzero(weighting.learned.weights.by_class().any(axis=0))
-        return self.simplify(X, y, max(1, int(n_terms)), sample_weight)
+        return self.simplify(X, y, max(1, int(n_terms)), sample_weight, groups)
 
     @learning
     def count_from(
@@ -344,6 +392,7 @@ class WeightedNaiveBayes(WeightedAnswers):
         X: Any,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Take the counts of a :class:`NaiveBayes`, and learn weights on rows that it counted.
 
@@ -359,6 +408,8 @@ class WeightedNaiveBayes(WeightedAnswers):
             Their labels.
         sample_weight : array-like (n_rows,), optional
             The weights that they were counted with.
+        groups : array-like (n_rows,), optional
+            Rows of a group are left out together; see :meth:`fit`.
 
         Returns
         -------
@@ -381,7 +432,7 @@ class WeightedNaiveBayes(WeightedAnswers):
             counted.tally_, theirs.seen, theirs.reading.declared, has_names=theirs.has_names
         )
         model.class_weight = theirs.class_weight
-        self.reweight(X, y, sample_weight)
+        self.reweight(X, y, sample_weight, groups)
         return self
 
     def _open_rows(self, x: Any) -> Any:

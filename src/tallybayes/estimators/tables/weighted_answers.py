@@ -84,8 +84,13 @@ class WeightedAnswers(TableClassifier):
     # ---- reading the model -----------------------------------------------------------------------
     @property
     def weights_(self) -> Any:
-        """The weight of each term, as a frame: term, weight, and for more than two classes the
-        weight in each class."""
+        """The weight of each term, as a frame: term, weight, what it adds in nats, and for more
+        than two classes the weight in each class.
+
+        The weight is that of the term's table. Corrections of cells and smooth functions add to it,
+        so that a term of weight 0 may add something: "adds" is how far the term as a whole moves
+        the scores of the classes apart, on average over the rows that weights were learned on.
+        """
         weighting = self._weighting("weights_")
         by_class = weighting.learned.weights.by_class()
         held: dict[str, Any] = {
@@ -98,10 +103,13 @@ class WeightedAnswers(TableClassifier):
             held["weight"] = np.append(text.cells * held["weight"], text.weights)
             more = np.tile(text.weights, (len(by_class), 1))
             by_class = np.concatenate([text.cells * by_class, more], axis=1)
+        held["adds"] = np.array(list(weighting.adds.values()))
         if len(weighting.classes) > 2:
             for label, weight in zip(weighting.classes.tolist(), by_class, strict=True):
                 name = str(label)
-                held[f"{name} (class)" if name in ("term", "weight") else name] = weight.copy()
+                held[f"{name} (class)" if name in ("term", "weight", "adds") else name] = (
+                    weight.copy()
+                )
         return frame(held)
 
     @property
@@ -125,22 +133,17 @@ class WeightedAnswers(TableClassifier):
 
     @property
     def feature_importances_(self) -> Array:
-        """How far each column separates the classes, in nats a row, float64 (n_features_in_,).
+        """What each column adds with its pairs, in nats a row, float64 (n_features_in_,).
 
-        The largest entry of a term's table less the smallest, on average over the rows that weights
-        were learned on; half of what a pair adds counts for each of its columns. The entries were
-        learned by leave-one-out; a column that is left out is 0.
+        What it adds by itself (see :attr:`weights_`), and half of what each of its pairs adds. A
+        column that is left out is 0.
         """
         weighting = self._weighting("feature_importances_")
-        found = dict.fromkeys(self._weighted().names, 0.0)
-        for column, apart in zip(weighting.learned.columns, weighting.apart, strict=False):
-            found[column.name] += float(apart)
-        n_columns = len(weighting.learned.columns)
-        for pair, apart in zip(weighting.pairs, weighting.apart[n_columns:], strict=True):
+        adds = weighting.adds
+        found = {name: adds.get(name, 0.0) for name in self._weighted().names}
+        for pair in weighting.pairs:
             for name in pair:
-                found[name] += 0.5 * float(apart)
-        if weighting.text is not None:
-            found |= zip(weighting.text.names, weighting.text.apart.tolist(), strict=True)
+                found[name] += 0.5 * adds[" × ".join(pair)]
         return np.array(list(found.values()))
 
     @property

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from tallybayes.errors import IncompatibleTallies, StaleWarning, warn_user
 from tallybayes.estimators.labels import (
@@ -16,6 +16,7 @@ from tallybayes.estimators.labels import (
     labels_and_codes,
     warn_of_other_order,
 )
+from tallybayes.estimators.left_out import LeftOut
 from tallybayes.estimators.locked_learning import learning
 from tallybayes.estimators.text.counter import DocumentCounter
 from tallybayes.estimators.text.document_classifier import DocumentClassifier
@@ -29,6 +30,8 @@ from tallybayes.estimators.text.given_documents import (
 from tallybayes.estimators.text.unlabelled_documents import need_labels
 from tallybayes.models.documents.contract import TextLearner, TextModel
 from tallybayes.models.documents.part_labelled import with_unlabelled_of
+from tallybayes.models.documents.weighted import DocumentModel
+from tallybayes.models.weighting import Figures
 from tallybayes.tally import TermCounts
 
 __all__ = ["UpdatedClassifier"]
@@ -294,13 +297,42 @@ class UpdatedClassifier(DocumentClassifier):
             If the model is not the weighted one: there is nothing to weigh. If it counts unlabelled
             documents: these have seen the labels of the documents that would be left out.
         """
-        model = self._fitted()
+        rows, _ = self._rows_to_learn_on(X, y, sample_weight)
+        self._model = self._fitted().reweighted(*rows, ridge=self.ridge)
+        return self
+
+    def _rows_to_learn_on(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None
+    ) -> tuple[CountedRows, NDArray[np.intp]]:
+        """Counted documents that weigh something, and their places."""
         rows = self._counted_rows(X, y, sample_weight)
+        kept = np.arange(len(rows.codes))
         if rows.weights is not None and not rows.weights.all():
             kept = np.flatnonzero(rows.weights)
             rows = CountedRows(rows.documents.take(kept), rows.codes[kept], rows.weights[kept])
-        self._model = model.reweighted(*rows, ridge=self.ridge)
-        return self
+        return rows, kept
+
+    def _left_out(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> LeftOut | None:
+        """Predictions of counted documents by what is learned again without them; None for models
+        that learn no weights, or that count unlabelled documents."""
+        model = self._fitted()
+        if not isinstance(model, DocumentModel) or model.unlabelled is not None:
+            return None
+        rows, kept = self._rows_to_learn_on(X, y, sample_weight)
+        held_out, f = model.held_out(*rows, ridge=self.ridge)
+        order = np.argsort(held_out.rows)
+        some = held_out.rows[order]
+        weight = np.ones(len(some)) if rows.weights is None else rows.weights[some]
+        figures = Figures(
+            rows=float(f.documents),
+            log_loss=f.log_loss,
+            accuracy=f.accuracy,
+            prior_log_loss=np.nan,
+            log_loss_se=f.log_loss_se,
+            accuracy_se=f.accuracy_se,
+            left_out=True,
+        )
+        return LeftOut(kept[some], held_out.log_proba[order], weight, "whole", figures)
 
 
 def _need_same_terms(ours: dict[str, Any], theirs: dict[str, Any]) -> None:

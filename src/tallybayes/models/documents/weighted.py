@@ -18,7 +18,7 @@ from tallybayes.labels import places_among
 from tallybayes.tally import TermCounts
 from tallybayes.tokens.rows import Documents
 from tallybayes.weighted.documents.bin_weights import BinWeights
-from tallybayes.weighted.documents.held_out import DocumentFigures
+from tallybayes.weighted.documents.held_out import DocumentFigures, HeldOutPredictions
 from tallybayes.weighted.documents.learning import LearnedDocuments, learn_documents
 from tallybayes.weighted.documents.ridge import Features
 from tallybayes.weighted.documents.scorer import DocumentScorer
@@ -86,7 +86,7 @@ class DocumentModel:
         ridge : bool
         """
         table = term_table(tally, spelling)
-        learned = learn_documents(table, documents, y, weights, ridge=ridge)
+        learned, _ = learn_documents(table, documents, y, weights, ridge=ridge)
         return cls(tally, spelling, learned)._with_table(table)
 
     def _with_table(self, table: TermTable) -> Self:
@@ -174,6 +174,14 @@ class DocumentModel:
                 "unlabelled documents"
             )
         return DocumentModel.fitted(self.tally, self.spelling, documents, y, weights, ridge=ridge)
+
+    def held_out(
+        self, documents: Documents, y: NDArray[np.int32], weights: Array | None, *, ridge: bool
+    ) -> tuple[HeldOutPredictions, DocumentFigures]:
+        """Predictions of counted documents by weights and a ridge that are learned again without
+        them, and the figures of these predictions; see :meth:`reweighted`."""
+        learned, held_out = learn_documents(self.table, documents, y, weights, ridge=ridge)
+        return held_out, learned.figures
 
     def need_alike(self, other: Any) -> None:
         """Raises IncompatibleTallies unless another model is of this kind."""

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.labels import are_among
 from tallybayes.leaving_out import posterior_without
-from tallybayes.models.data_warnings.dependent_rows import warn_of_copies
+from tallybayes.models.data_warnings.dependent_rows import (
+    identifies_groups,
+    warn_of_groups,
+)
 from tallybayes.models.data_warnings.identifiers import is_identifier, warn_of_identifier
 from tallybayes.models.weighted.model import WeightedModel
 from tallybayes.models.weighted.text import TextColumns
@@ -33,16 +37,33 @@ from tallybayes.weighted.fit.options import FitOptions
 from tallybayes.weighted.fit.prune import simplified
 from tallybayes.weighted.fit.shrinkage import mixed, prior_share
 from tallybayes.weighted.fit.text_weights import TextWeights, learn_text_weights
-from tallybayes.weighted.repeated import without_copies
+from tallybayes.weighted.repeated import Observations, of_groups, warn_of_copies, without_copies
 from tallybayes.weighted.rows import LearningRows, canonical, sampled, thinned
 
-__all__ = ["learned_weighting", "simplified_weighting"]
+__all__ = ["LeftOutRows", "learned_weighting", "simplified_weighting"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 MAX_SAMPLE_ROWS = 4_000
 MAX_PRUNING_ROWS = 25_000  # rows that a simplification looks at
+
+
+class LeftOutRows(NamedTuple):
+    """Predictions of the learning rows by fits that left them out.
+
+    Parameters
+    ----------
+    rows : index array (n_rows,)
+        Ascending places among the rows that were given.
+    log_proba : float64 array (n_rows, n_learned)
+        Of the classes that have rows.
+    weight : float64 array (n_rows,)
+    """
+
+    rows: Index
+    log_proba: Array
+    weight: Array
 
 
 def _log_prior(model: WeightedModel, prior_is_given: bool, present: Index) -> Array:
@@ -58,11 +79,12 @@ def learned_weighting(
     x: Table,
     own: Index,
     weight: Array,
+    groups: Index | None = None,
     *,
     prior_is_given: bool,
-) -> tuple[Weighting, WeightingNow] | None:
-    """The weighting fitted on rows, alone and under the model's counts; None for rows of less than
-    two classes.
+) -> tuple[Weighting, WeightingNow, LeftOutRows] | None:
+    """The weighting fitted on rows, alone and under the model's counts, and how the fits predict
+    the rows that they left out; None for rows of less than two classes.
 
     Parameters
     ----------
@@ -74,6 +96,8 @@ def learned_weighting(
         The class of each row.
     weight : float64 array (n_rows,)
         Above 0.
+    groups : index array (n_rows,), optional
+        Rows of a group are left out together.
     prior_is_given : bool
         Whether the class prior is not that of the counts.
     """
@@ -83,22 +107,33 @@ def learned_weighting(
         return None
     unit = model.tally.classes.pooled_row_weight
     out = _left_out(model, held_columns(model.tally_read, present, unit), counts.sum() / unit)
-    copies = without_copies(_without(x, out), own, weight)
-    if copies is not None:
-        warn_of_copies(len(own), len(copies.rows), model.warned)
-        unit *= _mean_row_weight(copies.weight) / _mean_row_weight(weight)
-        x, own, weight = x.take(copies.rows), own[copies.rows], copies.weight
+    found, given, together = _observations(_without(x, out), own, weight, groups), None, None
+    if found is not None:
+        given, together = found.rows, found.groups
+        if groups is None:
+            warn_of_copies(len(own), len(given), warned=model.warned)
+        unit *= _mean_row_weight(found.weight) / _mean_row_weight(weight)
+        x, own, weight = x.take(given), own[given], found.weight
     classes = in_effective_rows(counts[present], unit)
     held = held_columns(model.tally_read, present, unit)
     out = _left_out(model, held, float(classes.sum()))
     used = held.keys() - out
+    if groups is None:
+        identifying = {
+            name: int((held[name].counts.sum(axis=0) > 0.0).sum())
+            for name in model.names
+            if name in used and identifies_groups(held[name].counts, held[name].numbers)
+        }
+        warn_of_groups(identifying, float(classes.sum()), model.warned)
     columns = [cells_of(name, held, classes) for name in model.names if name in used]
     codes = np.searchsorted(present, own).astype(np.int32)
     cells = np.empty((len(columns), x.n_rows), dtype=np.int32)
     for j, column in enumerate(columns):
         cells[j] = column.codes(x.columns.get(column.name, Empty(x.n_rows)))
     effective = in_effective_rows(weight, unit)
-    rows, was = canonical(LearningRows(cells, codes, effective, len(present)), columns)
+    rows, was = canonical(
+        LearningRows(cells, codes, effective, len(present), None, together), columns
+    )
     learned = learn(columns, rows, classes, options)
     text, offset, judged = None, learned.offset, learned
     if model.has_text:
@@ -106,7 +141,11 @@ def learned_weighting(
             model.text_columns(unit), learned, rows, was, x, own, weight, present
         )
     mixed_in = prior_share(float(classes.sum()))
-    figures, confused = _figures(judged, rows, unit, classes, mixed_in)
+    figures, confused, log_proba = _figures(judged, rows, unit, classes, mixed_in)
+    at = was[judged.tested] if given is None else given[was[judged.tested]]
+    order = np.argsort(at)
+    tested = judged.tested[order]
+    left_out = LeftOutRows(at[order], log_proba[order], unit * rows.weight[tested])
     weighting = Weighting(
         learned=without_rows(learned),
         classes=model.schema.classes[present],
@@ -119,7 +158,14 @@ def learned_weighting(
         prior_share=mixed_in,
         text=text,
     )
-    return _measured(weighting, model, rows)
+    return *_measured(weighting, model, rows), left_out
+
+
+def _observations(x: Table, own: Index, weight: Array, groups: Index | None) -> Observations | None:
+    """Rows that stand for all, where rows belong together or repeat; else None."""
+    if groups is None:
+        return without_copies(x, own, weight)
+    return of_groups(x, own, weight, np.unique(groups, return_inverse=True)[1])
 
 
 def _mean_row_weight(weight: Array) -> float:
@@ -165,6 +211,7 @@ def simplified_weighting(
     own: Index,
     weight: Array,
     max_terms: int,
+    groups: Index | None = None,
     *,
     prior_is_given: bool,
 ) -> tuple[Weighting, WeightingNow]:
@@ -180,9 +227,10 @@ def simplified_weighting(
         )
     kept = np.flatnonzero(weight > 0.0)
     x, own, weight = x.take(kept), own[kept], weight[kept]
-    copies = without_copies(_without(x, before.out), own, weight)
-    if copies is not None:
-        x, own, weight = x.take(copies.rows), own[copies.rows], copies.weight
+    groups = None if groups is None else groups[kept]
+    found = _observations(_without(x, before.out), own, weight, groups)
+    if found is not None:
+        x, own, weight = x.take(found.rows), own[found.rows], found.weight
     known = np.flatnonzero(are_among(model.schema.classes, before.classes))
     if not np.array_equal(known, now.present):
         raise ValueError(
@@ -209,7 +257,7 @@ def simplified_weighting(
     main = replace(main, nearly=before.learned.nearly)
     learned = Averaged.of_one(main, before.learned.duplicates)
     of_rows = rows, before.unit, classes, before.prior_share
-    figures, confused = _figures(learned, *of_rows)
+    figures, confused, _ = _figures(learned, *of_rows)
     increase = figures.log_loss - _figures(replace(learned, log_proba=full), *of_rows)[0].log_loss
     weighting = replace(
         before,
@@ -267,10 +315,10 @@ def _expected_variances(proba: Array, weight: Array) -> tuple[float, float]:
 
 def _figures(
     learned: Averaged, rows: LearningRows, unit: float, classes: Array, mixed_in: float
-) -> tuple[Figures, Array]:
+) -> tuple[Figures, Array, Array]:
     """How well the rows are predicted that what was learned predicts, with so much of the class
-    prior mixed in; and the weight of the rows of each class that are taken for each, as of
-    :class:`Weighting`."""
+    prior mixed in; the weight of the rows of each class that are taken for each, as of
+    :class:`Weighting`; and log P of these rows."""
     y, weight = rows.y[learned.tested], rows.weight[learned.tested]
     n, total, p = np.arange(len(y)), float(weight.sum()), classes / classes.sum()
     own = learned.log_proba[n, y] + learned.gained
@@ -296,7 +344,7 @@ def _figures(
     cases, of = np.unique(y * n_classes + best, return_inverse=True)
     actual, predicted = np.divmod(cases, n_classes)
     confused = np.column_stack([actual, predicted, np.bincount(of, weight * unit, len(cases))])
-    return figures, confused
+    return figures, confused, np.log(proba)
 
 
 def _left_out(model: WeightedModel, held: Held, rows: float) -> dict[str, str]:

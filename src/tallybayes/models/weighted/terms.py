@@ -66,7 +66,7 @@ def terms_of(now: WeightingNow | None, weighting: Weighting | None) -> list[Term
 
 
 def weights_of(weighting: Weighting | None) -> dict[str, float]:
-    """The weight of each column, by name; nothing for a model without weights."""
+    """The weight of the table of each column, by name; nothing for a model without weights."""
     if weighting is None:
         return {}
     names = [column.name for column in weighting.learned.columns]
@@ -78,6 +78,7 @@ def columns_read(model: TableModel, now: WeightingNow | None) -> list[ColumnRead
     weighting, holds = model.chosen.weighting, model.holds
     terms = {t.columns[0]: t for t in terms_of(now, weighting) if len(t.columns) == 1}
     learned: dict[str, int] = {}
+    adds = {} if weighting is None else weighting.adds
     if weighting is not None:
         learned = {c.name: j for j, c in enumerate(weighting.learned.columns)}
     found, of_text_columns = [], _text_columns_read(now, weighting, model.prose)
@@ -97,10 +98,9 @@ def columns_read(model: TableModel, now: WeightingNow | None) -> list[ColumnRead
         else:
             j = learned[name]
             cells = weighting.learned.columns[j].n_cells
-            weight = weighting.learned.weights.terms[j]
             what = f"{cells - 1} {'level' if kind == 'strings' else 'cell'}{'s'[: cells != 2]}"
-            family = f"{what}, weight {weight:.2f}" if name in terms else "left out"
-            reason = _reason(weighting, j)
+            family = f"{what}, adds {adds[name]:.2f} nats" if name in terms else "left out"
+            reason = _reason(weighting, j, speaks=name in terms)
             why, is_usual = (_smoothing(weighting, j), True) if reason is None else (reason, False)
             brief, term = what if name in terms else "", terms.get(name)
             found.append(
@@ -115,12 +115,12 @@ def _text_columns_read(
     """Columns of text that have a weight; those of `prose` are not declared."""
     if now is None or weighting is None or weighting.text is None:
         return {}
-    weight = dict(zip(weighting.text.names, weighting.text.weights.tolist(), strict=True))
+    adds = weighting.adds
     return {
         name: ColumnReading(
             name,
             "text",
-            f"{part.likelihood.in_schema}, weight {weight[name]:.2f}",
+            f"{part.likelihood.in_schema}, adds {adds[name]:.2f} nats",
             "its strings are prose; weighed by leave-one-out"
             if name in prose
             else "weighed by leave-one-out",
@@ -149,11 +149,13 @@ def copy_of(weighting: Weighting, j: int) -> str:
     return ""
 
 
-def _reason(weighting: Weighting, j: int) -> str | None:
-    """Why a column has no term; None where it has one."""
+def _reason(weighting: Weighting, j: int, *, speaks: bool) -> str | None:
+    """Why a column has no table; None where it has one."""
     if copy := copy_of(weighting, j):
         return copy
-    return "no better than chance" if weighting.learned.choice(j) == NULL_TERM else None
+    if weighting.learned.choice(j) != NULL_TERM:
+        return None
+    return "a smooth function, no table" if speaks else "no better than chance"
 
 
 def _smoothing(weighting: Weighting, j: int) -> str:

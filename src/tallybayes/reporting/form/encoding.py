@@ -58,7 +58,8 @@ def front_coded(strings: list[str]) -> dict[str, Any]:
 
 
 def rounded(value: Any) -> Any:
-    """Numbers of nested lists to 7 significant digits; None for what is not finite."""
+    """Numbers of nested lists to 7 significant digits, but whole numbers as they are; None for what
+    is not finite."""
     if isinstance(value, np.ndarray):
         return rounded(value.tolist())
     if isinstance(value, list | tuple):
@@ -69,4 +70,6 @@ def rounded(value: Any) -> Any:
         return value
     if not math.isfinite(value):
         return None
+    if value.is_integer():
+        return value
     return float(f"{value:.{SIGNIFICANT_DIGITS}g}")

@@ -12,6 +12,7 @@ from scipy.sparse import issparse
 from scipy.special import logsumexp
 
 from tallybayes.estimators.cross_validation import leave_one_out
+from tallybayes.estimators.left_out import LeftOut
 from tallybayes.reporting.columns import (
     ColumnFacts,
     Values,
@@ -43,8 +44,13 @@ class ArraySubject(Subject):
     def form(self) -> Form | None:
         return form_of_array(self.model._fitted())
 
-    def log_proba_without(self, X: Any, y: Any, weight: Array | None) -> Array:
-        return leave_one_out(self.model, X, y, weight)
+    def left_out(
+        self, X: Any, y: Any, weight: Array | None, groups: NDArray[np.intp] | None
+    ) -> LeftOut:
+        """By leave-one-out: these classifiers choose nothing on rows."""
+        log_proba = leave_one_out(self.model, X, y, weight, groups)
+        ones = np.ones(len(log_proba)) if weight is None else weight
+        return LeftOut(np.arange(len(log_proba)), log_proba, ones, "counts")
 
     def can_have_learned(self, X: Any, y: Any, weight: Array | None) -> bool:
         """Sums tell little of rows: the classes have to weigh what they weigh in the model."""

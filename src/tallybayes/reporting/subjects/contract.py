@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.estimators.left_out import LeftOut
 from tallybayes.estimators.rows import unfitted
 from tallybayes.reporting.columns import ColumnFacts
 from tallybayes.reporting.form.form import Form
 from tallybayes.reporting.form.of_documents import TextForm
 from tallybayes.reporting.measures.figures import Predictions
 
-__all__ = ["Contributions", "Stated", "Subject", "Text"]
+__all__ = ["Contributions", "Subject", "Text"]
 
 Array = NDArray[np.float64]
 
@@ -38,24 +39,6 @@ class Contributions(NamedTuple):
     base: Array
     of_terms: list[Array]
     names: list[list[tuple[str, str]]]
-
-
-@dataclass(frozen=True)
-class Stated:
-    """Figures that the model itself holds, of rows left out of everything it learned.
-
-    Parameters
-    ----------
-    log_loss, accuracy : float
-    log_loss_se, accuracy_se : float, optional
-    rows : float
-    """
-
-    log_loss: float
-    accuracy: float
-    log_loss_se: float | None
-    accuracy_se: float | None
-    rows: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,9 +108,9 @@ class Subject(ABC):
         return []
 
     @property
-    def stated(self) -> Stated | None:
-        """Figures that the model holds."""
-        return None
+    def pair_importances(self) -> list[float]:
+        """How far each pair separates the classes, in nats, as the importance of a column."""
+        return []
 
     @property
     def stale(self) -> bool:
@@ -138,9 +121,14 @@ class Subject(ABC):
     def columns(self, X: Any, own: NDArray[np.intp]) -> list[ColumnFacts]:
         """The columns; X are rows of the classes `own`, for models that hold no values."""
 
+    samples_first = True
+    """Whether of many rows a sample is enough to be predicted; else all are, and then sampled."""
+
     @abstractmethod
-    def log_proba_without(self, X: Any, y: Any, weight: Array | None) -> Array:
-        """log P(c | x) of learned rows, each by all others."""
+    def left_out(
+        self, X: Any, y: Any, weight: Array | None, groups: NDArray[np.intp] | None
+    ) -> LeftOut:
+        """Predictions of learned rows by what is learned without them, and without their groups."""
 
     @abstractmethod
     def contributions(self, X: Any) -> Contributions:
@@ -151,9 +139,9 @@ class Subject(ABC):
         """The values of rows by column; None for a missing value."""
 
     def worth(self, X: Any, predictions: Predictions, learned: bool) -> dict[str, float] | None:
-        """By term, how much the log-loss of rows with predictions by fits without them rises
-        without it, in nats; None where that is not known. `learned` tells that the predictions
-        leave each row out."""
+        """By term, how much the log-loss of rows rises without it, in nats; None where that is not
+        known. Of learned rows each is taken out of the counts, and of the predictions only the
+        classes and weights are read: nothing is learned again without the term."""
         return None
 
     learns_in_parts = True
@@ -162,14 +150,6 @@ class Subject(ABC):
     def unlearned(self) -> Any:
         """The classifier before it has learned."""
         return unfitted(self.model)
-
-    def log_proba(self, X: Any, y: Any, weight: Array | None, learned: bool) -> Array:
-        """Honest log P(c | x) of rows, float64 (n_rows, n_classes)."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            if learned:
-                return self.log_proba_without(X, y, weight)
-            return np.asarray(self.model.predict_log_proba(X), dtype=np.float64)
 
     def can_have_learned(self, X: Any, y: Any, weight: Array | None) -> bool:
         """Whether the model counts at least these rows; it may have learned them."""

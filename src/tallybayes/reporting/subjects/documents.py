@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.estimators.left_out import LeftOut
+from tallybayes.models.documents.weighted import DocumentModel
 from tallybayes.reporting.columns import ColumnFacts
 from tallybayes.reporting.form.of_documents import text_form
-from tallybayes.reporting.subjects.contract import Contributions, Stated, Subject, Text
+from tallybayes.reporting.subjects.contract import Contributions, Subject, Text
 from tallybayes.tokens.documents import in_one_string
 
 __all__ = ["DocumentSubject"]
@@ -32,16 +34,24 @@ class DocumentSubject(Subject):
         return np.asarray(self.model.tally_.documents, dtype=np.float64)
 
     @property
-    def stated(self) -> Stated | None:
-        f = self.model._fitted().figures
-        return Stated(f.log_loss, f.accuracy, f.log_loss_se, f.accuracy_se, float(f.documents))
+    def samples_first(self) -> bool:  # type: ignore[override]
+        return not isinstance(self.model._fitted(), DocumentModel)
 
     @property
     def stale(self) -> bool:
         return bool(self.model._fitted().needs_reweighting)
 
-    def log_proba_without(self, X: Any, y: Any, weight: Array | None) -> Array:
-        return np.asarray(self.model.leave_one_out(X, y, weight))
+    def left_out(
+        self, X: Any, y: Any, weight: Array | None, groups: NDArray[np.intp] | None
+    ) -> LeftOut:
+        """A weighted model is learned again, which gives the predictions that its own figures are
+        of; others choose nothing on documents."""
+        found: LeftOut | None = self.model._left_out(X, y, weight)
+        if found is not None:
+            return found
+        log_proba = np.asarray(self.model.leave_one_out(X, y, weight))
+        ones = np.ones(len(log_proba)) if weight is None else weight
+        return LeftOut(np.arange(len(log_proba)), log_proba, ones, "counts")
 
     def can_have_learned(self, X: Any, y: Any, weight: Array | None) -> bool:
         """Terms tell little of a document: the classes have to weigh what they weigh in the

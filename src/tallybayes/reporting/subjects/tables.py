@@ -11,7 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from tallybayes.estimators.cross_validation import leave_one_out
+from tallybayes.estimators.cross_validation import (
+    held_out_predictions,
+    leave_one_out,
+    usual_folds,
+)
+from tallybayes.estimators.left_out import LeftOut
 from tallybayes.inspection.explanation import Explanation
 from tallybayes.models.weighted.model import WeightedModel
 from tallybayes.models.weighted.terms import weights_of
@@ -20,7 +25,7 @@ from tallybayes.reporting.form.form import Form
 from tallybayes.reporting.form.of_tables import form_of_table
 from tallybayes.reporting.form.of_weighted import form_of_weighted
 from tallybayes.reporting.measures.figures import Predictions
-from tallybayes.reporting.subjects.contract import Contributions, Stated, Subject
+from tallybayes.reporting.subjects.contract import Contributions, Subject
 from tallybayes.tally import GridCounts, LevelCounts
 
 __all__ = ["TableSubject", "contributions_of"]
@@ -57,19 +62,36 @@ class TableSubject(Subject):
         return [term.columns for term in self._held.pairs]
 
     @property
-    def stated(self) -> Stated | None:
-        weighting = self._held.chosen.weighting
-        if weighting is None or not weighting.figures.left_out:
-            return None
-        f = weighting.figures
-        return Stated(f.log_loss, f.accuracy, f.log_loss_se, f.accuracy_se, f.rows)
-
-    @property
     def stale(self) -> bool:
         return bool(self._held.chosen.stale)
 
-    def log_proba_without(self, X: Any, y: Any, weight: Array | None) -> Array:
-        return leave_one_out(self.model, X, y, weight)
+    @property
+    def samples_first(self) -> bool:  # type: ignore[override]
+        return not self._is_weighted
+
+    def left_out(
+        self, X: Any, y: Any, weight: Array | None, groups: NDArray[np.intp] | None
+    ) -> LeftOut:
+        """A weighted model is fitted again, which gives the predictions that its own figures are
+        of; a plain one is cross-validated."""
+        n = len(y)
+        ones = np.ones(n) if weight is None else weight
+        if self._is_weighted:
+            weighting = self._held.chosen.weighting
+            pruned = weighting is not None and weighting.figures.log_loss_increase is not None
+            found: LeftOut | None = None if pruned else self.model._left_out(X, y, weight, groups)
+            if found is not None:
+                return found
+        elif n > 1:
+            labels = np.asarray(y)
+            log_proba = np.empty((n, len(self.classes)))
+            folds = usual_folds(labels, groups)
+            parts = held_out_predictions(self.model, X, labels, folds, weight, groups)
+            for rows, some in parts:
+                log_proba[rows] = some
+            return LeftOut(np.arange(n), log_proba, ones, "folds")
+        log_proba = leave_one_out(self.model, X, y, weight, groups)
+        return LeftOut(np.arange(n), log_proba, ones, "counts")
 
     @property
     def learns_in_parts(self) -> bool:  # type: ignore[override]
@@ -105,9 +127,21 @@ class TableSubject(Subject):
             found.append(facts)
         return found
 
+    @property
+    def _adds(self) -> dict[str, float]:
+        """What each term of a weighted model adds, in nats."""
+        weighting = self._held.chosen.weighting
+        return {} if weighting is None else weighting.adds
+
+    @property
+    def pair_importances(self) -> list[float]:
+        adds = self._adds
+        return [adds.get(" × ".join(pair), 0.0) for pair in self.pairs]
+
     def _importances(self) -> list[float]:
-        if self._is_weighted and self._held.chosen.weighting is None:
-            return [0.0] * len(self._held.names)
+        if self._is_weighted:
+            adds = self._adds
+            return [adds.get(name, 0.0) for name in self._held.names]
         importances: list[float] = np.asarray(self.model.feature_importances_).tolist()
         return importances
 
@@ -159,6 +193,9 @@ class TableSubject(Subject):
         if self._held.chosen.calibration is not None:
             return None
         log_proba, own = predictions.log_proba, predictions.own
+        if learned:
+            given = None if (predictions.weight == 1.0).all() else predictions.weight
+            log_proba = leave_one_out(self.model, X, self.classes[own], given)
         row, found = np.arange(len(own)), {}
         with np.errstate(invalid="ignore"):
             loss = -log_proba[row, own].mean()

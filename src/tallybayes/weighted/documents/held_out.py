@@ -28,6 +28,7 @@ from tallybayes.weighted.rows import twin_folds
 __all__ = [
     "FOLDS",
     "DocumentFigures",
+    "HeldOutPredictions",
     "LearningDocuments",
     "PathEnd",
     "follow_path",
@@ -97,6 +98,24 @@ def _mean(values: Array, weight: Array) -> tuple[float, float]:
     return mean, float(np.sqrt(share**2 @ (values - mean) ** 2 / others))
 
 
+class HeldOutPredictions(NamedTuple):
+    """Predictions of documents by numbers that were not learned on them.
+
+    Parameters
+    ----------
+    rows : index array (n_some,)
+        Places among the documents that were learned on.
+    log_proba : float64 array (n_some, n_classes)
+    """
+
+    rows: Index
+    log_proba: Array
+
+    def among(self, rows: Index) -> HeldOutPredictions:
+        """The same, with places among documents of which those learned on are at `rows`."""
+        return self._replace(rows=rows[self.rows])
+
+
 class LearningDocuments(NamedTuple):
     """Documents to learn on, in canonical order.
 
@@ -152,8 +171,10 @@ class LearningDocuments(NamedTuple):
         return learn_bin_weights(sums, y, weight, start, penalty=self.penalty, shares=True)[0]
 
 
-def weights_only(learning: LearningDocuments, weights: BinWeights) -> DocumentFigures:
-    """Figures of all documents without a ridge, by the weights of the other folds.
+def weights_only(
+    learning: LearningDocuments, weights: BinWeights
+) -> tuple[DocumentFigures, HeldOutPredictions]:
+    """Figures and predictions of all documents without a ridge, by the weights of the other folds.
 
     Parameters
     ----------
@@ -167,7 +188,9 @@ def weights_only(learning: LearningDocuments, weights: BinWeights) -> DocumentFi
         if (out := fold == f).any():
             scores = learning.weights_without(out, weights).scores(learning.sums[out])
             log_proba[out] = log_softmax(scores, axis=1)
-    return DocumentFigures.of(log_proba, learning.y, learning.weight if learning.weighted else None)
+    weight = learning.weight if learning.weighted else None
+    predictions = HeldOutPredictions(np.arange(len(learning.y)), log_proba)
+    return DocumentFigures.of(log_proba, learning.y, weight), predictions
 
 
 class PathEnd(NamedTuple):
@@ -183,12 +206,15 @@ class PathEnd(NamedTuple):
         A for this penalty, about.
     figures : DocumentFigures
         Of the held-out documents.
+    held_out : HeldOutPredictions
+        Of the same.
     """
 
     penalty: float | None
     scale: BinWeights
     a: Values
     figures: DocumentFigures
+    held_out: HeldOutPredictions
 
 
 class _Fold(NamedTuple):
@@ -256,4 +282,5 @@ def follow_path(
     penalty, a = ends[best]
     by_others = out.by_the_choice_of_others(steps)
     figures = DocumentFigures.of(by_others, out.y, out.weight if learning.weighted else None)
-    return PathEnd(penalty, steps[best].scale, a, figures)
+    held_out = HeldOutPredictions(rows, by_others)
+    return PathEnd(penalty, steps[best].scale, a, figures, held_out)

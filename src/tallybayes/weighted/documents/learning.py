@@ -15,6 +15,7 @@ from tallybayes.weighted.documents.choice import Reading, choose_reading
 from tallybayes.weighted.documents.held_out import (
     FOLDS,
     DocumentFigures,
+    HeldOutPredictions,
     LearningDocuments,
     follow_path,
     weights_only,
@@ -25,7 +26,8 @@ from tallybayes.weighted.documents.ridge import (
     TfidfColumns,
     solve_together,
 )
-from tallybayes.weighted.documents.rows import document_keys
+from tallybayes.weighted.documents.rows import document_keys, documents_without_copies
+from tallybayes.weighted.repeated import warn_of_copies
 from tallybayes.weighted.rows import sampled
 
 __all__ = ["LearnedDocuments", "Ridge", "finished", "learn_documents", "some_documents"]
@@ -86,10 +88,11 @@ def learn_documents(
     weights: Array | None = None,
     *,
     ridge: bool,
-) -> LearnedDocuments:
-    """Learns on documents that are counted.
+) -> tuple[LearnedDocuments, HeldOutPredictions]:
+    """Learns on documents that are counted; and the predictions that its figures are of.
 
-    The result does not depend on their order, to the last bit.
+    The result does not depend on their order, to the last bit. Copies of documents are one that
+    weighs as much as they do together.
 
     Parameters
     ----------
@@ -101,11 +104,32 @@ def learn_documents(
         What each was counted with, above 0; 1 by default.
     ridge : bool
     """
+    copies = documents_without_copies(documents, y, weights)
+    if copies is not None:
+        warn_of_copies(len(y), len(copies.rows), "documents")
+        learned, held_out = _in_order(
+            table, documents.take(copies.rows), y[copies.rows], copies.weight, ridge
+        )
+        return learned, held_out.among(copies.rows)
+    return _in_order(table, documents, y, weights, ridge)
+
+
+def _in_order(
+    table: TermTable,
+    documents: Documents,
+    y: NDArray[np.int32],
+    weights: Array | None,
+    ridge: bool,
+) -> tuple[LearnedDocuments, HeldOutPredictions]:
+    """See :func:`learn_documents`; without copies."""
     keys = document_keys(documents, y)
     order = np.argsort(keys, kind="stable") if weights is None else np.lexsort((weights, keys))
     ordered = None if weights is None else weights[order]
     with threadpool_limits(1, user_api="blas"):  # more threads would add in another order
-        return _learn(table, documents.take(order), y[order], keys[order], ordered, ridge)
+        learned, held_out = _learn(
+            table, documents.take(order), y[order], keys[order], ordered, ridge
+        )
+    return learned, held_out.among(order)
 
 
 def some_documents(
@@ -129,7 +153,7 @@ def _learn(
     keys: NDArray[np.uint64],
     counted: Array | None,
     ridge: bool,
-) -> LearnedDocuments:
+) -> tuple[LearnedDocuments, HeldOutPredictions]:
     n, k = len(y), table.n_classes
     of_one = k * table.n_bins  # numbers in the sums of a document
     most = min(
@@ -156,7 +180,8 @@ def _learn(
         weighted=counted is not None,
     )
     weights, _ = learn_bin_weights(learning.sums, y, weight, start, shares=True)
-    return finished(table, reading, learning, weights, ridge)
+    learned, held_out = finished(table, reading, learning, weights, ridge)
+    return learned, held_out if len(rows) == n else held_out.among(rows)
 
 
 def finished(
@@ -165,8 +190,9 @@ def finished(
     learning: LearningDocuments,
     weights: BinWeights,
     ridge: bool,
-) -> LearnedDocuments:
-    """Figures, and a ridge where it predicts held-out documents better.
+) -> tuple[LearnedDocuments, HeldOutPredictions]:
+    """Figures with the predictions that they are of, and a ridge where it predicts held-out
+    documents better.
 
     Parameters
     ----------
@@ -181,14 +207,16 @@ def finished(
     documents, y, k = learning.documents, learning.y, table.n_classes
     weights = weights.filled(learning.sums, BINS)
     if not ridge or len(y) < 2 * FOLDS or k < 2:
-        return LearnedDocuments(reading, weights, None, weights_only(learning, weights))
+        figures, held_out = weights_only(learning, weights)
+        return LearnedDocuments(reading, weights, None, figures), held_out
     total = float(table.documents.sum())
     features = Features.of(table.frequency, total, MAX_COEFFICIENTS // k)
     rows, _ = some_documents(documents, y, k, min(MAX_PATH_DOCUMENTS, MAX_PATH_SCORES // k))
     path = follow_path(learning.take(rows), features, weights, sample=len(rows) < len(y))
-    penalty, scale, a, figures = path
+    penalty, scale, a, figures, held_out = path
+    held_out = held_out.among(rows)
     if penalty is None:
-        return LearnedDocuments(reading, weights, None, figures)
+        return LearnedDocuments(reading, weights, None, figures), held_out
     columns = TfidfColumns.of(documents, documents.tf, features)
     problem = RidgeProblem(columns, weights.scores(learning.sums), y, learning.weight)
     begin = np.zeros_like(problem.a)
@@ -198,4 +226,4 @@ def finished(
     by, by_ridge = map(float, scale.weights)
     scaled = BinWeights(by * weights.weights, by * weights.intercept + scale.intercept)
     found = Ridge(penalty, features, np.float32(by_ridge) * problem.coefficients())
-    return LearnedDocuments(reading, scaled, found, figures)
+    return LearnedDocuments(reading, scaled, found, figures), held_out

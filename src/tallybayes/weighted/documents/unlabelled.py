@@ -111,7 +111,7 @@ class SoftlyCounted(NamedTuple):
             documents = part.labelled.take(fit.rows)
             keys = document_keys(documents, fit.y)
             learning = LearningDocuments(documents, sums, fit.y, fit.weight, keys, PENALTY)
-            return finished(table, fit.reading, learning, weights, ridge)
+            return finished(table, fit.reading, learning, weights, ridge)[0]
 
     def _sums(self, fit: CrossFit, n_bins: int) -> Array:
         """The sums of held-out documents, by the counts without their fold; those of terms that no

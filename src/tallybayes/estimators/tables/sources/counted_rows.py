@@ -14,9 +14,11 @@ from tallybayes.engines.memory.labels import labels_of
 from tallybayes.engines.stream.labels import TalliesByType
 from tallybayes.estimators.labels import labels_and_codes
 from tallybayes.models.columns.rows import RowsToCount
-from tallybayes.tables import Table
+from tallybayes.tables import Empty, Table
+from tallybayes.tables.columns import values_of
 from tallybayes.tables.stacked import stacked
 from tallybayes.tally import TableTally
+from tallybayes.weighted.repeated import row_contents
 
 __all__ = [
     "Counted",
@@ -43,11 +45,21 @@ class Sample:
         As they were counted.
     labels : array (n_rows,)
     weights : float64 array (n_rows,), optional
+    groups : Table, optional
+        The column of groups, alone.
     """
 
     x: Table
     labels: NDArray[Any]
     weights: Array | None
+    groups: Table | None = None
+
+    def groups_of(self, rows: NDArray[np.intp] | None = None) -> NDArray[np.intp] | None:
+        """The number of each row's group, of some or all of the rows; None without groups."""
+        if self.groups is None:
+            return None
+        some = self.groups if rows is None else self.groups.take(rows)
+        return np.unique(row_contents(some), return_inverse=True)[1].astype(np.intp)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +102,10 @@ class HowToCount:
         Likewise.
     fading : callable (int) -> float, optional
         By how much so many later rows multiply what was counted before them.
+    group : str, optional
+        The column of groups.
+    keeps_group : bool
+        Whether it is a column of the model nevertheless, declared to be left out.
     """
 
     target: str
@@ -97,14 +113,37 @@ class HowToCount:
     prepare: Callable[[Table], RowsToCount]
     count: Callable[[RowsToCount, Labels], TableTally]
     fading: Fading | None = None
+    group: str | None = None
+    keeps_group: bool = False
 
     def read(self, table: Table) -> tuple[RowsToCount, Labels]:
         """Rows as they are counted, and their labels."""
         labels = labels_of(table, self.target, self.weight)
         labels_and_codes(labels.classes)  # which refuses what are not classes
-        given = (self.target, self.weight)
+        given = (self.target, self.weight, self.group)
         others = {name: c for name, c in table.columns.items() if name not in given}
+        if self.keeps_group and self.group is not None:
+            others[self.group] = Empty(table.n_rows)
         return self.prepare(replace(table, columns=others)), labels
+
+    def groups(self, table: Table) -> Table | None:
+        """The column of groups, alone.
+
+        Raises
+        ------
+        ValueError
+            For a row without a group.
+        """
+        if self.group is None:
+            return None
+        column = table.columns[self.group]
+        if None in values_of(column):
+            row = values_of(column).index(None)
+            raise ValueError(
+                f"row {row} has no value in {self.group!r}, the column of groups: give each row "
+                "its group, one of its own where it belongs to none"
+            )
+        return Table({self.group: column}, table.n_rows, True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,12 +203,14 @@ class Kept:
     x: Table
     labels: Labels
     typed: bool
+    groups: Table | None = None
 
     def take(self, rows: NDArray[np.intp]) -> Kept:
         """Some of the rows."""
         classes, codes, weights = self.labels
         labels = Labels(classes, codes[rows], None if weights is None else weights[rows])
-        return Kept(self.x.take(rows), labels, self.typed)
+        groups = None if self.groups is None else self.groups.take(rows)
+        return Kept(self.x.take(rows), labels, self.typed, groups)
 
 
 def sample_of(parts: list[Kept], read: dict[str, Any] | None, classes: NDArray[Any]) -> Sample:
@@ -181,7 +222,9 @@ def sample_of(parts: list[Kept], read: dict[str, Any] | None, classes: NDArray[A
     labels[:] = found
     weights = [part.labels.weights for part in parts if part.labels.weights is not None]
     x = stacked([part.x for part in parts])
-    return Sample(x, labels, np.concatenate(weights) if weights else None)
+    groups = [part.groups for part in parts if part.groups is not None]
+    together = stacked(groups) if groups else None
+    return Sample(x, labels, np.concatenate(weights) if weights else None, together)
 
 
 def _labels(part: Kept, read: dict[str, Any] | None) -> list[Any]:

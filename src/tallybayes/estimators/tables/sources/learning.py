@@ -54,7 +54,13 @@ class FromSources(PredictingSources):
         """Starts a model with a tally."""
 
     @abstractmethod
-    def _choose_first(self, x: Table, own: NDArray[np.intp], weights: Array | None) -> None:
+    def _choose_first(
+        self,
+        x: Table,
+        own: NDArray[np.intp],
+        weights: Array | None,
+        groups: NDArray[np.intp] | None = None,
+    ) -> None:
         """Chooses what is chosen on rows, on a sample of the first ones."""
 
     @abstractmethod
@@ -94,14 +100,17 @@ class FromSources(PredictingSources):
         prepare: Callable[[Table], RowsToCount],
         class_weight: ClassWeights,
         max_rows: int | None = 0,
+        group: Any = None,
         known: Sequence[str] = (),
     ) -> Counted:
         """The tally of a source's rows, whose `known` columns hold scalars; see
         :func:`count_parts`."""
-        need_name(weight)
+        need_name(weight, "sample_weight")
+        need_name(group, "groups")
         named = [*what.families, *(name for group in what.groups for name in group)]
-        needed = {target, weight, *named, *known}
-        source = rows_of(as_numpy(x), get_num_threads(), what.columns_left_out, needed)
+        needed = {target, weight, group, *named, *known}
+        out = what.columns_left_out - {group}
+        source = rows_of(as_numpy(x), get_num_threads(), out, needed)
         need_columns(named, list(source.columns()), "column that columns= names:")
         half_life = self.half_life
         shifts: Shifts = {}  # of the grids of the parts so far
@@ -115,16 +124,24 @@ class FromSources(PredictingSources):
             aged = self._aged(weights, len(codes))
             return self._counted(rows, Labels(classes, codes, aged), rows.declared, shifts)
 
+        fades = None if half_life is None else fading
+        keeps = group in what.columns_left_out
         return count_parts(
             source,
-            HowToCount(target, weight, prepare, count, None if half_life is None else fading),
+            HowToCount(target, weight, prepare, count, fades, group, keeps),
             as_written=[name for name in what.families if what.is_text(name)],
-            left_out=what.columns_left_out,
+            left_out=out,
             max_rows=max_rows,
         )
 
     def _fit_source(
-        self, x: Any, target: str, weight: Any, classes: Any = None, at_least: int = 0
+        self,
+        x: Any,
+        target: str,
+        weight: Any,
+        classes: Any = None,
+        at_least: int = 0,
+        groups: Any = None,
     ) -> Counted:
         """Counts the rows of a source in place of those before, and gives their tally with a sample
         of `at_least` rows, if there are so many."""
@@ -134,7 +151,8 @@ class FromSources(PredictingSources):
         if not self.chooses_on_rows:
             most = at_least
         what = declared(self.columns)
-        counted = self._count_source(x, target, weight, what, self._first_of_source, {}, most)
+        begin = self._first_of_source
+        counted = self._count_source(x, target, weight, what, begin, {}, most, groups)
         tally, class_weight = counted.tally, ClassWeights()
         if self.class_weight is not None:
             known, count = tally.schema.classes, tally.classes.count
@@ -162,7 +180,7 @@ class FromSources(PredictingSources):
         assert isinstance(model, TableModel)
         own = places_among(sample.labels, model.schema.classes).astype(np.intp)
         weights = weighted(sample.weights, class_weight, model.schema.classes, own)
-        self._choose_first(sample.x, own, weights)
+        self._choose_first(sample.x, own, weights, sample.groups_of())
 
     def _partial_fit_source(
         self, x: Any, target: str, weight: Any, class_weight: ClassWeights, classes: Any

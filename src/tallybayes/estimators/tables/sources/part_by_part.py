@@ -52,12 +52,12 @@ class _Whole:
         yield Part(lambda: self._table, "")
 
 
-def need_name(weight: Any) -> None:
-    """Raises ValueError for weights that are not a column of the source."""
-    if not (weight is None or isinstance(weight, str)):
+def need_name(given: Any, parameter: str) -> None:
+    """Raises ValueError for weights or groups that are not a column of the source."""
+    if not (given is None or isinstance(given, str)):
         raise ValueError(
-            "sample_weight is the name of a column where y is, as the rows are read part by "
-            f"part; got a {type(weight).__name__}"
+            f"{parameter} is the name of a column where y is, as the rows are read part by part; "
+            f"got a {type(given).__name__}"
         )
 
 
@@ -138,7 +138,7 @@ def count_parts(
         the message then names the place.
     """
     names = list(source.columns())
-    for name, what in ((how.target, "target"), (how.weight, "weight")):
+    for name, what in ((how.target, "target"), (how.weight, "weight"), (how.group, "group")):
         if name is not None and name not in names:
             raise ValueError(
                 f"{source.name} has no column {name!r}, the {what}; its columns are {names}"
@@ -158,6 +158,7 @@ def count_parts(
             if not part.typed:
                 _need_labels_in_text(table, how.target)
             rows, labels = how.read(table)
+            groups = how.groups(table)
             counted = CountedRows.of(rows, how.count(rows, labels), part.typed)
             infinite = first_infinite(rows)
         except SourceError:
@@ -166,13 +167,16 @@ def count_parts(
             raise _PartError(part, error) from error
         if max_rows == 0:  # the next part then has the memory of this one
             return _CountedPart(counted, None, part, infinite)
-        kept = Kept(Table(rows.columns, rows.n_rows, True), labels, part.typed)
+        x = Table(rows.columns, rows.n_rows, True)
+        kept = Kept(x, labels, part.typed, groups)
         return _CountedPart(counted, kept, part, infinite)
+
+    written = {how.target, *as_written, *([how.group] if how.group else [])}
 
     def count_all() -> Counted:
         counting = _Counting(how, max_rows)
         try:
-            for counted in in_order(count_part, source.parts(read, {how.target, *as_written})):
+            for counted in in_order(count_part, source.parts(read, written)):
                 if counted is not None:
                     counting.add(counted)
         except _PartError as error:

@@ -214,7 +214,7 @@ class PredictingSources(TallyClassifier):
         """
         if not isinstance(y, str):
             return float(super().score(X, y, sample_weight))
-        need_name(sample_weight)
+        need_name(sample_weight, "sample_weight")
         source = self._labelled_rows(X, [y, sample_weight])
         right, total = restarted(lambda: self._right_of(source, y, sample_weight))
         if not total:
@@ -252,7 +252,7 @@ class PredictingSources(TallyClassifier):
         of_rows = super()._log_proba_without
         if not isinstance(y, str):
             return of_rows(X, y, sample_weight)
-        need_name(sample_weight)
+        need_name(sample_weight, "sample_weight")
         source = self._labelled_rows(X, [y, sample_weight])
 
         def without() -> list[Array]:

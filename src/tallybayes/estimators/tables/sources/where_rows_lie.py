@@ -72,7 +72,8 @@ def _kept(
     if table is None:
         return []
     rows, labels = how.read(table)
-    return [Kept(Table(rows.columns, rows.n_rows, True), labels, True)]
+    x = Table(rows.columns, rows.n_rows, True)
+    return [Kept(x, labels, True, how.groups(table))]
 
 
 # ---- scores and predictions ----------------------------------------------------------------------

@@ -47,6 +47,8 @@ const round = new Intl.NumberFormat(R.lang, { style: "percent", maximumFractionD
 const fine = new Intl.NumberFormat(R.lang, { style: "percent", maximumFractionDigits: 3 });
 R.whole = (v) => whole.format(v);
 R.few = (v) => (v === null ? "∞" : few.format(v));
+// Rows: whole numbers in full; weights that are not whole in four digits, of large ones no fraction.
+R.count = (v) => (Math.abs(v) >= 1000 || Math.abs(v - Math.round(v)) < 1e-6 * Math.max(1, v) ? whole.format(v) : few.format(v));
 R.percent = (v) => {
   if (v === null) return "–";
   return (v > 0 && v < 0.001) || (v < 1 && v > 0.999) ? fine.format(v) : percent.format(v);

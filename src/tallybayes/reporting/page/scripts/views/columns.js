@@ -42,7 +42,7 @@ const histogram = (column, target, width) => {
     bins.map((bin, i) => {
       let base = 0;
       return pieces(bin).filter(([rows]) => rows > 0).map(([rows, color]) => {
-        const rect = s("rect", { x: x(i) + gap / 2, y: y(base + rows), width: Math.max(1, w - gap), height: Math.max(0, y(base) - y(base + rows)), fill: color }, s("title", {}, `${name(column, bin)}: ${R.few(bin.rows)}`));
+        const rect = s("rect", { x: x(i) + gap / 2, y: y(base + rows), width: Math.max(1, w - gap), height: Math.max(0, y(base) - y(base + rows)), fill: color }, s("title", {}, `${name(column, bin)}: ${R.count(bin.rows)}`));
         base += rows;
         return rect;
       });
@@ -51,7 +51,7 @@ const histogram = (column, target, width) => {
     nats && s("g", {},
       s("text", { x: 0, y: high + 56, class: "label" }, t("addsFor", { name: R.className(target, 24) })),
       R.ticks([-limit, limit], 4).map((v) => s("g", {}, s("line", { class: v === 0 ? "axis" : "grid", x1: left, x2: width - 10, y1: z(v), y2: z(v) }), s("text", { x: left - 6, y: z(v) + 4, "text-anchor": "end" }, R.few(v)))),
-      bins.map((bin, i) => { const v = raw(column, bin, place); return Number.isFinite(v) && s("circle", { cx: x(i) + w / 2, cy: z(Math.max(-limit, Math.min(limit, v))), r: 2 + 4 * Math.sqrt(bin.rows / most), class: "raw" }, s("title", {}, t("rawDot", { nats: R.signed(v), rows: R.few(bin.rows) }))); }),
+      bins.map((bin, i) => { const v = raw(column, bin, place); return Number.isFinite(v) && s("circle", { cx: x(i) + w / 2, cy: z(Math.max(-limit, Math.min(limit, v))), r: 2 + 4 * Math.sqrt(bin.rows / most), class: "raw" }, s("title", {}, t("rawDot", { nats: R.signed(v), rows: R.count(bin.rows) }))); }),
       s("path", { d: steps(bins, nats, x, w, (v) => z(Math.max(-limit, Math.min(limit, v)))), class: "curve" })));
 };
 
@@ -92,10 +92,10 @@ const levels = (column, target, width) => {
       return s("g", {},
         s("text", { x: names, y: y + 16, "text-anchor": "end", class: bin.missing ? "odd" : null }, R.plain(shown, Math.floor(names / 7)), s("title", {}, shown)),
         pieces(bin).filter(([rows]) => rows > 0).map(([rows, color]) => { const rect = s("rect", { x: x(base), y: y + 4, width: Math.max(0.5, x(base + rows) - x(base)), height: line - 8, fill: color }); base += rows; return rect; }),
-        s("text", { x: x(bin.rows) + 4, y: y + 16, class: "small" }, R.few(bin.rows)),
+        s("text", { x: x(bin.rows) + 4, y: y + 16, class: "small" }, R.count(bin.rows)),
         nats && s("rect", { x: Math.min(z(0), end), y: y + 5, width: Math.max(1, Math.abs(end - z(0))), height: line - 10, rx: 2, fill: v >= 0 ? R.color(target) : R.opposed(target) }),
         nats && s("text", { x: width - 4, y: y + 16, "text-anchor": "end", class: "small" }, R.signed(v)),
-        Number.isFinite(dot) && s("circle", { cx: z(Math.max(-limit, Math.min(limit, dot))), cy: y + line / 2, r: 3, class: "raw" }, s("title", {}, t("rawDot", { nats: R.signed(dot), rows: R.few(bin.rows) }))));
+        Number.isFinite(dot) && s("circle", { cx: z(Math.max(-limit, Math.min(limit, dot))), cy: y + line / 2, r: 3, class: "raw" }, s("title", {}, t("rawDot", { nats: R.signed(dot), rows: R.count(bin.rows) }))));
     }));
 };
 
@@ -126,7 +126,7 @@ const detail = (column) => {
       draw: stacked(column, target),
       table: () => R.table(t("valuesOf", { name: R.plain(column.name) }),
         [t("value"), t(`unit_${data.unit}s`), ...data.drawnClasses.map((k) => R.label(data.classes[k])), ...(column.nats ? [t("addsFor", { name: R.className(target) })] : [])],
-        column.bins.map((bin, i) => [name(column, bin), R.few(bin.rows), ...bin.counts.map(R.few), ...(column.nats ? [R.signed(column.nats[i][place], 3)] : [])]),
+        column.bins.map((bin, i) => [name(column, bin), R.count(bin.rows), ...bin.counts.map(R.count), ...(column.nats ? [R.signed(column.nats[i][place], 3)] : [])]),
         [...data.drawnClasses.map((k, i) => i + 2), 1, data.drawnClasses.length + 2]),
     }));
   };
@@ -178,9 +178,10 @@ const pairs = () => {
   const found = (R.model?.terms ?? []).filter((term) => term.kind === "pair");
   if (!found.length) return null;
   const names = (term) => term.columns.map((j) => R.model.columns[j].name);
-  const reach = (term) => { let most = 0; for (const v of term.table) most = Math.max(most, Math.abs(v)); return most; };
+  const of = new Map(data.terms);
+  const adds = (term) => of.get(names(term).join(" × ")) ?? 0;
   return h("div", {}, h("h3", {}, t("pairs")), h("p", { class: "muted small" }, t("pairsIntro")),
-    found.sort((a, b) => reach(b) - reach(a)).map((term) => R.later([R.label(names(term)[0]), " × ", R.label(names(term)[1]), h("span", { class: "muted small" }, ` ±${R.fixed(reach(term))}`)], () => heat(term), { class: "row" })));
+    found.sort((a, b) => adds(b) - adds(a)).map((term) => R.later([R.label(names(term)[0]), " × ", R.label(names(term)[1]), h("span", { class: "muted small" }, ` ${t("natsShort", { nats: R.fixed(adds(term)) })}`)], () => heat(term), { class: "row" })));
 };
 
 R.columns = (body) => {

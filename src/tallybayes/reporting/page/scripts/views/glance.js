@@ -21,10 +21,9 @@ const interval = ([, low, high], format) => `${format(low)} – ${format(high)}`
 
 const measured = () => {
   const { headline, rowsGiven, rowsRead } = data;
-  const rows = R.whole(headline.rows);
+  const rows = R.count(headline.rows);
   const parts = [t(`by_${headline.by}_${data.unit}`, { rows })];
   if (rowsRead < rowsGiven) parts.push(t("sampled", { read: R.whole(rowsRead), given: R.whole(rowsGiven) }));
-  if (headline.by === "stated") parts.push(t("statedCharts", { read: R.whole(rowsRead) }));
   return parts.join(" ");
 };
 
@@ -45,7 +44,7 @@ const classBar = () => {
       order.map((k) => piece(data.classRows[k], R.color(k), `${R.className(k)}: ${R.percent(data.classRows[k] / total)}`)),
       rest > 1e-9 && piece(rest, "var(--line)", t("otherClasses", { n: data.classes.length - order.length })));
   };
-  const rows = order.map((k) => [R.label(data.classes[k]), R.few(data.classRows[k]), R.percent(data.classRows[k] / total)]);
+  const rows = order.map((k) => [R.label(data.classes[k]), R.count(data.classRows[k]), R.percent(data.classRows[k] / total)]);
   return h("div", { class: "card" }, h("h3", {}, t("classes", { n: R.whole(data.classes.length) })),
     R.figure({
       alt: t("classesAlt", { n: data.classes.length, largest: R.className(order.reduce((a, b) => (data.classRows[b] > data.classRows[a] ? b : a))) }),
@@ -59,22 +58,22 @@ const classBar = () => {
 
 const uses = () => {
   const used = data.columns.filter((c) => c.used);
-  const top = used.filter((c) => c.importance > 0).slice(0, 8);
+  const top = data.terms.filter(([, nats]) => nats > 0).slice(0, 8);
   if (data.unit === "document" || !top.length) return null;
-  const most = Math.max(...top.map((c) => c.importance));
+  const most = Math.max(...top.map(([, nats]) => nats));
   const text = data.pairs.length ? "usesPairs" : "uses";
   return h("div", { class: "card" }, h("h3", {}, t("usesTitle")),
     h("p", {}, t(text, { used: R.whole(used.length), all: R.whole(data.columns.length), pairs: R.whole(data.pairs.length) })),
     R.figure({
-      alt: t("importanceAlt", { columns: top.map((c) => R.plain(c.name)).join(", ") }),
+      alt: t("importanceAlt", { columns: top.map(([name]) => R.plain(name)).join(", ") }),
       height: top.length * 24 + 8,
-      draw: (width) => R.diverging(width, top.map((c) => [c.name, c.importance, "var(--accent)", R.fixed(c.importance)]), { domain: [0, most] }),
-      table: () => R.table(t("importance"), [t("column"), t("natsRow")], used.map((c) => [R.label(c.name), R.fixed(c.importance, 3)]), [1]),
+      draw: (width) => R.diverging(width, top.map(([name, nats]) => [name, nats, "var(--accent)", R.fixed(nats)]), { domain: [0, most] }),
+      table: () => R.table(t("importance"), [t("term"), t("natsRow")], data.terms.map(([name, nats]) => [R.label(name), R.fixed(nats, 3)]), [1]),
     }));
 };
 
 const findingText = (finding) => {
-  if (finding.kind === "rare") return t("finding_rare", { about: R.plain(finding.about), rows: R.few(finding.value), unit: t(`unit_${data.unit}s`) });
+  if (finding.kind === "rare") return t("finding_rare", { about: R.plain(finding.about), rows: R.count(finding.value), unit: t(`unit_${data.unit}s`) });
   const value = typeof finding.value === "number" ? R.percent(finding.value) : R.plain(finding.value, 120);
   if (finding.kind === "copy" && data.model === "WeightedNaiveBayes") return t("finding_copy_weighted", { about: R.plain(finding.about), value: R.plain(finding.value) });
   return t(`finding_${finding.kind}`, { about: R.plain(finding.about), value });
@@ -105,7 +104,7 @@ R.glance = (body) => {
         t("logLossAlt", { value: R.few(headline.logLoss[0]), baseline: R.fixed(headline.shareLoss, 4) }),
         headline.logLoss[0] === null ? null : (width) => gauge(width, headline.logLoss, headline.shareLoss, Math.max(headline.shareLoss, headline.logLoss[0]) * 1.08 || 1, (v) => R.fixed(v, 3))),
       tile(t("calibrationError"), R.percent(headline.calibrationError), t("calibrationDetail")),
-      tile(t(`${data.unit}sCounted`), R.whole(data.classRows.reduce((a, b) => a + b, 0)), t("countedDetail"))),
+      tile(t(`${data.unit}sCounted`), R.count(data.classRows.reduce((a, b) => a + b, 0)), t("countedDetail"))),
     h("p", { class: "note" }, measured()),
     h("div", { class: "grid2" }, h("div", {}, uses() ?? classBar()), h("div", {}, uses() && classBar(), findings())));
 };

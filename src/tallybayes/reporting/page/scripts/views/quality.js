@@ -5,14 +5,14 @@ const { h, s, t, data } = R;
 const confusion = () => {
   const { matrix, pairs } = data.confusion;
   if (pairs) {
-    const rows = pairs.map(([own, predicted, n]) => [[R.swatch(own), R.label(data.classes[own])], [R.swatch(predicted), R.label(data.classes[predicted])], R.few(n)]);
+    const rows = pairs.map(([own, predicted, n]) => [[R.swatch(own), R.label(data.classes[own])], [R.swatch(predicted), R.label(data.classes[predicted])], R.count(n)]);
     return h("div", { class: "card" }, h("h3", {}, t("confusions")), rows.length ? R.table(t("confusions"), [t("own"), t("predicted"), t(`unit_${data.unit}s`)], rows, [2]) : h("p", {}, t("noMistakes")));
   }
   const totals = matrix.map((row) => row.reduce((a, b) => a + b, 0));
   const head = [t("ownPredicted"), ...data.classes.map((label) => R.label(label)), t("recall")];
   const cell = (v, i, j) => {
     const share = totals[i] ? v / totals[i] : 0;
-    const box = h("span", { class: `cell ${i === j ? "hit" : "miss"}` }, R.few(v), h("span", { class: "muted small" }, ` ${R.percent(share)}`));
+    const box = h("span", { class: `cell ${i === j ? "hit" : "miss"}` }, R.count(v), h("span", { class: "muted small" }, ` ${R.percent(share)}`));
     box.style.setProperty("--share", share.toFixed(3));
     return box;
   };
@@ -33,7 +33,7 @@ const reliability = (k) => {
       series: [{ points: [[0, 0], [1, 1]], color: "var(--muted)", dash: "4 4", thin: true }, { points: r.predicted.map((p, i) => [p, r.observed[i], `${R.percent(p)} → ${R.percent(r.observed[i])}`]), color, dots: true }],
     }),
     table: () => R.table(t("reliability"), [t("predictedShare"), t("observedShare"), t("interval"), t(`unit_${data.unit}s`)],
-      r.predicted.map((p, i) => [R.percent(p), R.percent(r.observed[i]), `${R.percent(r.low[i])} – ${R.percent(r.high[i])}`, R.few(r.weight[i])]), [0, 1, 2, 3]),
+      r.predicted.map((p, i) => [R.percent(p), R.percent(r.observed[i]), `${R.percent(r.low[i])} – ${R.percent(r.high[i])}`, R.count(r.weight[i])]), [0, 1, 2, 3]),
   });
 };
 
@@ -155,8 +155,7 @@ R.quality = (body) => {
   const build = () => holder.replaceChildren(
     h("div", { class: "grid2" }, [reliability(target), ...curves(target)].map((figure) => h("div", { class: "card" }, figure))),
     ...(data.classes.length === 2 && classes.length === 2 ? [threshold(target)] : []));
-  const more = data.headline.by === "stated" ? t("qualityStated") : "";
-  body.append(h("p", {}, t("qualityIntro"), " ", more), confusion(),
+  body.append(h("p", {}, t("qualityIntro")), confusion(),
     classes.length > 1 && h("div", { class: "tools" }, R.classChoice(t("curvesOf"), target, (k) => { target = k; build(); R.paint(); }, classes)));
   if (classes.length) { build(); body.append(holder); }
   const rest = [worth(), learning()].filter(Boolean);
