@@ -178,7 +178,7 @@ def test_two_outputs_have_two_names(run, place):
 
 @pytest.mark.parametrize("fails", ["note_data_quality", "informative_table", "made_page"])
 def test_a_fit_writes_its_files_last(run, place, monkeypatch, fails):
-    def fail(*_):
+    def fail(*_, **__):
         raise ValueError("this fails")
 
     monkeypatch.setattr(tables, fails, fail)

@@ -44,6 +44,7 @@ class FitOptions:
     unlabelled: str | None
     page: str | None
     force: bool
+    group: str | None
 
     @property
     def judged_on(self) -> list[str]:
@@ -155,6 +156,7 @@ class FitOptions:
         for option, value in (
             ("--interactions", None if self.interactions == "auto" else self.interactions),
             ("--parts", self.parts),
+            ("--group", self.group),
             ("--alpha", self.alpha),
             ("--calibrate", self.calibrate),
             ("--missing", self.missing),

@@ -84,6 +84,18 @@ Parts = Annotated[
 ]
 
 
+Group = Annotated[
+    str | None,
+    typer.Option(
+        "--group",
+        metavar="COLUMN",
+        help="Rows with one value in this column belong together, such as those of one customer: "
+        "they are left out together, and the column is not learned from.",
+        show_default=False,
+    ),
+]
+
+
 def number_or_auto(option: str, text: str, minimum: int = 0) -> int | str:
     """A whole number, or "auto".
 

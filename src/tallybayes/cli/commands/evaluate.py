@@ -47,7 +47,9 @@ def run(
     if beside is not None:
         from tallybayes.cli.commands.training.page import made_page
 
-        made = made_page(file, file.open(data, reading), target)
+        made = made_page(
+            file, file.open(data, reading), target, model=model, data=data, learned=False
+        )
         made.report.save(beside.path)
         if not json:
             say(made.shows(beside.path, model))

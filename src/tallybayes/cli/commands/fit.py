@@ -66,6 +66,7 @@ def run(
         ),
     ] = "auto",
     parts: options.Parts = None,
+    group: options.Group = None,
     plain: Annotated[
         bool,
         typer.Option(
@@ -197,6 +198,7 @@ def run(
         unlabelled=unlabelled,
         page=page,
         force=force,
+        group=group,
     )
     from tallybayes.cli.commands.training.fit_kind import fit_of_its_kind
 

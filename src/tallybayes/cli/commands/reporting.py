@@ -28,7 +28,7 @@ def report(
     from tallybayes.cli.report.data_quality import note_unlabelled
 
     source = file.open(data, reading)
-    page = made_page(file, source, target, lang)
+    page = made_page(file, source, target, lang, model=model, data=data)
     note_unlabelled(source, file.unit)
     page.report.save(output.path)
     if json:

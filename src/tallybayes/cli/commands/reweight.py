@@ -17,6 +17,7 @@ def run(
     target: options.Target = None,
     parts: options.Parts = None,
     force: options.Force = False,
+    group: options.Group = None,
     json: options.Json = False,
 ) -> None:
     """Learn weights and pairs again after update, forget or merge.
@@ -28,4 +29,4 @@ def run(
 
     n_parts = None if parts is None else options.number_or_auto("--parts", parts, minimum=1)
     out = Output(output or model, "model", data, [model], force=force)
-    reweight(model, data, out, target, n_parts, reading, json)
+    reweight(model, data, out, target, n_parts, reading, json, group)

@@ -18,6 +18,7 @@ def reweight(
     parts: int | str | None,
     reading: Reading,
     json: bool,
+    group: str | None = None,
 ) -> None:
     """Learns again on rows that were counted, with as many parts as before unless they are given;
     the file changes at the end, at once."""
@@ -30,7 +31,7 @@ def reweight(
         kind.need_reweighting(file, model, parts)
         source = file.open(data, reading)
         with progress() as bar:
-            n_rows = kind.reweight(file, source, bar, target, parts)
+            n_rows = kind.reweight(file, source, bar, target, parts, group)
         note_unlabelled(source, file.unit)
         save(file)
     if json:

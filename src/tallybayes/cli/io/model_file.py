@@ -13,12 +13,13 @@ from tallybayes.cli.io.chosen_rows import ChosenRows
 from tallybayes.cli.io.known_classes import KnownClasses, digest_of
 from tallybayes.cli.io.plan import Plan
 from tallybayes.cli.io.rows import Rows, RowsRead
-from tallybayes.cli.io.targets import need_kept, need_target, need_weight
+from tallybayes.cli.io.targets import need_group, need_kept, need_target, need_weight
 from tallybayes.cli.terminal.console import Bar
 from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion
 from tallybayes.cli.terminal.interrupts import need_none, replacement_of
 from tallybayes.engines.sampling import Sampler
 from tallybayes.errors import ModelFileError, listed
+from tallybayes.estimators.labels import read_groups
 from tallybayes.estimators.persistence.model_files import save
 from tallybayes.estimators.tables.base import TableClassifier
 from tallybayes.models.table import TableModel
@@ -36,7 +37,7 @@ from tallybayes.persistence.checks import (
 from tallybayes.sources.opening.foreign import header_hint
 from tallybayes.sources.text_files.cells import Kind
 from tallybayes.sources.text_files.options import MISSING, THOUSANDS, DateOrder, Spelling
-from tallybayes.tables import Column, Numbers, Table
+from tallybayes.tables import Column, Empty, Numbers, Table
 from tallybayes.tables.columns import values_of
 from tallybayes.tables.stacked import stacked
 
@@ -279,17 +280,18 @@ class ModelFile(KnownClasses):
             yield from rows.over(of_part)
 
     def sampled(
-        self, rows: Rows, bar: Bar, target: str | None, max_rows: int
-    ) -> tuple[Table, NDArray[Any], Array | None]:
-        """A fair sample of the rows, their labels as the model has them, and their weights."""
-        plan = self._plan(rows, bar, "reading", self._target(target))
+        self, rows: Rows, bar: Bar, target: str | None, max_rows: int, group: str | None = None
+    ) -> tuple[Table, NDArray[Any], Array | None, NDArray[np.intp] | None]:
+        """A fair sample of the rows, their labels as the model has them, their weights, and the
+        number of each row's group, where a column has them."""
+        plan = self._plan(rows, bar, "reading", self._target(target), group=group)
         sampler: Sampler[Table] = Sampler(max_rows)
         with rows.reading(plan):
             for table in rows.over(lambda table: table):
                 sampler.add(table, table.n_rows)
         table = stacked(sampler.parts())
         labels = self.own_labels(_labels(table, plan))
-        return _of_model(table, plan), labels, _weights(table, plan)
+        return _of_model(table, plan), labels, _weights(table, plan), _groups(table, plan)
 
     def chosen(self, rows: Rows, bar: Bar, chosen: ChosenRows) -> list[tuple[int, Table]]:
         """Some rows, each with its number, in the order of the data."""
@@ -361,6 +363,7 @@ class ModelFile(KnownClasses):
         *,
         keep: Sequence[str] = (),
         learning: bool = False,
+        group: str | None = None,
     ) -> Plan:
         """What is read of rows: the columns of the model, and the labels.
 
@@ -392,8 +395,25 @@ class ModelFile(KnownClasses):
                     f"--weight {weight!r} is a column that the model predicts from, or the label",
                     USAGE,
                 )
+        if group is not None and target is not None:
+            need_group(rows, group, target, weight)
+            if group in read:
+                raise Failure(
+                    f"--group {group!r} is a column that the model predicts from, and a column of "
+                    "groups is not learned from: fit the model with --group",
+                    USAGE,
+                )
         return Plan(
-            bar, doing, target, self.names, keep, kinds, left_out, labels=labels, weight=weight
+            bar,
+            doing,
+            target,
+            self.names,
+            keep,
+            kinds,
+            left_out,
+            labels=labels,
+            weight=weight,
+            group=group,
         )
 
     def _kind_asked(self, name: str, learning: bool) -> Kind | None:
@@ -424,7 +444,10 @@ class ModelFile(KnownClasses):
 
 def _of_model(table: Table, plan: Plan) -> Table:
     """The columns that the model reads."""
-    return Table({name: table.columns[name] for name in plan.names or ()}, table.n_rows, True)
+    columns = {name: table.columns[name] for name in plan.names or ()}
+    if plan.group in columns:  # which a model made with it leaves out
+        columns[plan.group] = Empty(table.n_rows)
+    return Table(columns, table.n_rows, True)
 
 
 def _labels(table: Table, plan: Plan) -> NDArray[Any]:
@@ -440,3 +463,10 @@ def _weights(table: Table, plan: Plan) -> Array | None:
     column = table.columns[plan.weight]
     assert isinstance(column, Numbers)
     return column.values.astype(np.float64)
+
+
+def _groups(table: Table, plan: Plan) -> NDArray[np.intp] | None:
+    """The number of each row's group; None where there are no groups."""
+    if plan.group is None:
+        return None
+    return read_groups(np.array(values_of(table.columns[plan.group]), dtype=object), table)

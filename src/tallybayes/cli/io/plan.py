@@ -43,6 +43,8 @@ class Plan:
         Makes labels those of a model; by default they are strings.
     weight : str, optional
         The column of weights.
+    group : str, optional
+        The column of groups of rows, which the model does not read.
     then : str
         What follows the last row, for the progress bar.
     """
@@ -57,4 +59,5 @@ class Plan:
     fitting: bool = False
     labels: Labels | None = None
     weight: str | None = None
+    group: str | None = None
     then: str = ""

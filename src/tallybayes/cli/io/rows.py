@@ -29,6 +29,7 @@ from tallybayes.sources.text_files.options import Spelling
 from tallybayes.sources.text_files.text_file import TextFile
 from tallybayes.sources.with_columns import inner_of
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table
+from tallybayes.tables.columns import values_of
 
 __all__ = ["Rows", "RowsRead"]
 
@@ -140,7 +141,7 @@ class Rows:
         plan = self.plan
         if plan.names is None:
             return None
-        beside = [*plan.keep, *_given(plan.target), *_given(plan.weight)]
+        beside = [*plan.keep, *_given(plan.target), *_given(plan.weight), *_given(plan.group)]
         return list(dict.fromkeys([*plan.names, *beside]))
 
     def parts(
@@ -152,7 +153,7 @@ class Rows:
         self._read_so_far = PartsRead(self.name)
         self._first_strings, self._decided = {}, {}
         as_text = {n for n, kind in plan.kinds.items() if kind == "text"}
-        written = {*as_written, *as_text, *plan.keep, *_given(plan.target)}
+        written = {*as_written, *as_text, *plan.keep, *_given(plan.target), *_given(plan.group)}
         with plan.bar.counting(plan.doing, self.size, plan.then) as tick:
             parts = self._explaining(self.source.parts(self._asked(), written))
             for i, part in enumerate(parts):
@@ -193,7 +194,7 @@ class Rows:
             columns = self.source.columns().items()
             return [n for n, column in columns if column.kind is not None and n not in left_out]
         there = requested if self.keyed else self.source.columns()
-        unread = {*left_out} - {*self.plan.keep}
+        unread = {*left_out} - {*self.plan.keep, self.plan.group}
         return [name for name in requested if name in there and name not in unread]
 
     def _widen(self, again: ReadAgain) -> None:
@@ -243,16 +244,18 @@ class Rows:
             # what is kept is as written: the model's kind of it is made of the strings
             n: self._column(c, n, i, part.typed or n in kept)
             for n, c in columns.items()
-            if n != plan.weight
+            if n not in (plan.weight, plan.group)
         }
-        if plan.weight is not None:
-            columns[plan.weight] = table.columns.get(plan.weight, Empty(table.n_rows))
+        for name in (*_given(plan.weight), *_given(plan.group)):
+            columns[name] = table.columns.get(name, Empty(table.n_rows))
         table = RowsRead(columns, table.n_rows, True, kept)
         if labels is None:
             return table
         labelled = self._labelled(table, labels, i)
         if plan.weight is not None:
             self._need_weights(labelled.columns[plan.weight], plan.weight, i)
+        if plan.group is not None:
+            self._need_groups(labelled.columns[plan.group], plan.group, i)
         return labelled
 
     def _column(self, column: Column, name: str, i: int, as_kinds: bool) -> Column:
@@ -337,6 +340,19 @@ class Rows:
         if wrong.any():
             row = self._read_so_far.parts[i].row_of(int(np.argmax(wrong)))
             raise _Fault(i, row, lambda where: self._no_weight(where, name))
+
+    def _need_groups(self, column: Column, name: str, i: int) -> None:
+        """Raises where a row has no group."""
+        values = values_of(column)
+        if None in values:
+            row = self._read_so_far.parts[i].row_of(values.index(None))
+            raise _Fault(i, row, lambda where: self._no_group(where, name))
+
+    def _no_group(self, where: str, name: str) -> Failure:
+        return Failure(
+            f"{where} has no value in {name!r}, the column of groups (--group): give each row its "
+            "group, one of its own where it belongs to none"
+        )
 
     def _no_weight(self, where: str, name: str) -> Failure:
         return Failure(f"{where} has no weight in {name!r} (--weight): it is a number from 0 on")

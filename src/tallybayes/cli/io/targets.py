@@ -14,6 +14,7 @@ __all__ = [
     "Named",
     "missing_target",
     "need_columns",
+    "need_group",
     "need_kept",
     "need_target",
     "need_weight",
@@ -74,6 +75,19 @@ def need_weight(source: Named, weight: str) -> None:
             f"{source.name} has no column {weight!r} of weights (--weight); its columns are "
             f"{listed(source.header)}.{suggestion(weight, source.header)}"
         )
+
+
+def need_group(source: Named, group: str, target: str, weight: str | None) -> None:
+    """Raises where the column of groups is not there, or is the target or that of weights."""
+    columns = source.header
+    if group not in columns:
+        raise Failure(
+            f"--group names {group!r}, which {source.name} does not have; its columns are "
+            f"{listed(columns)}.{suggestion(group, columns)}"
+        )
+    if group in (target, weight):
+        what = "target" if group == target else "column of weights"
+        raise Failure(f"--group {group} is the {what}: name the column of groups", USAGE)
 
 
 def need_columns(

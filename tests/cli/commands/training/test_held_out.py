@@ -9,6 +9,7 @@ import pytest
 
 from tallybayes import WeightedNaiveBayes, load
 from tallybayes.cli.commands.training import counting, held_out
+from tallybayes.estimators import cross_validation
 from tallybayes.models.weighted import fit as weighted_learning
 from tallybayes.weighted.fit.learning import learn
 from tallybayes.weighted.rows import fold_of
@@ -123,7 +124,7 @@ def test_of_many_rows_a_sample_is_held_out(run, monkeypatch, words):
     for place in (counting, held_out):
         monkeypatch.setattr(place, "MAX_SAMPLE_ROWS", 1_000)
     monkeypatch.setattr(WeightedNaiveBayes, "sample_size", 1_000)
-    monkeypatch.setattr(held_out, "FOLDS", ((100, 10), (200, 5)))
+    monkeypatch.setattr(cross_validation, "FOLDS", ((100, 10), (200, 5)))
     rng = np.random.default_rng(0)
     y = rng.integers(0, 10, 6_000)
     told = np.where(rng.random((6_000, 2)) < 0.2, y[:, None], rng.integers(0, 10, (6_000, 2)))

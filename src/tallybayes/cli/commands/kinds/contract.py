@@ -27,7 +27,9 @@ class Kind(ABC):
         """Shows a model, to people or to machines."""
 
     @abstractmethod
-    def reweight(self, file: Any, source: Any, bar: Bar, target: str | None, parts: Any) -> int:
+    def reweight(
+        self, file: Any, source: Any, bar: Bar, target: str | None, parts: Any, group: Any
+    ) -> int:
         """Learns weights again; the number of rows or documents learned on."""
 
     @abstractmethod

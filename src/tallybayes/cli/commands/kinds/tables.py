@@ -47,16 +47,17 @@ class TableModels(Kind):
             raise Failure(f"--parts is for weighted models, and {path} is a plain one", USAGE)
 
     def reweight(
-        self, file: ModelFile, source: Rows, bar: Bar, target: str | None, parts: Any
+        self, file: ModelFile, source: Rows, bar: Bar, target: str | None, parts: Any, group: Any
     ) -> int:
         if parts is not None:
             file.model.set_params(parts=parts)
-        table, labels, weights = file.sampled(source, bar, target, file.model.sample_size)
+        most = file.model.sample_size
+        table, labels, weights, groups = file.sampled(source, bar, target, most, group)
         with bar.during("learning weights"):
             if isinstance(file.model, WeightedNaiveBayes):
-                file.model.reweight(table, labels, weights)
+                file.model.reweight(table, labels, weights, groups)
             elif isinstance(file.model, Calibrated):
-                file.model.recalibrate(table, labels, weights)
+                file.model.recalibrate(table, labels, weights, groups)
         return len(labels)
 
     def take_in(self, whole: ModelFile, first: str, part: ModelFile, path: str) -> None:

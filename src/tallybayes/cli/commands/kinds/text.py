@@ -43,8 +43,16 @@ class TextModels(Kind):
             raise Failure(f"--parts is for models of tables, and {path} is one of text", USAGE)
 
     def reweight(
-        self, file: DocumentFile, source: DocumentSource, bar: Bar, target: str | None, parts: Any
+        self,
+        file: DocumentFile,
+        source: DocumentSource,
+        bar: Bar,
+        target: str | None,
+        parts: Any,
+        group: Any,
     ) -> int:
+        if group is not None:
+            raise Failure("--group is for models of tables: omit it", USAGE)
         sample = DocumentSample()
         for batch in file.labelled(source, bar, "reading", target):
             sample.add(batch)

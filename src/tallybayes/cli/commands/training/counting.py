@@ -40,6 +40,8 @@ class Counting:
         Of that model.
     class_weight : dict, "balanced" or None
         By which the counts of all rows are multiplied at the end.
+    group : str, optional
+        The column of groups, which is not learned from, now or later.
     """
 
     rows: Rows
@@ -48,6 +50,7 @@ class Counting:
     plain: bool
     options: dict[str, Any]
     class_weight: ClassWeight = None
+    group: str | None = None
     _counted: Counted = field(init=False)
 
     def run(self, bar: Bar) -> TableClassifier:
@@ -59,6 +62,8 @@ class Counting:
         weight = self.rows.weight
         need_columns(self.rows, self.target, self.families, weight)
         make = NaiveBayes if self.plain else WeightedNaiveBayes
+        if self.group is not None:
+            self.families = {**self.families, self.group: None}
         columns: Any = dict(self.families) or "auto"
         model = make(columns, class_weight=self.class_weight, **self.options)
         plan = Plan(
@@ -66,14 +71,15 @@ class Counting:
             "counting",
             self.target,
             kinds=self._declared_kinds(),
-            left_out=[name for name, family in self.families.items() if family is None],
+            left_out=[n for n, f in self.families.items() if f is None and n != self.group],
             fitting=True,
             weight=weight,
+            group=self.group,
             then="" if self.plain else "learning weights",
         )
         with self.rows.reading(plan):
             self._counted = model._fit_source(
-                self.rows, self.target, weight, at_least=MAX_SAMPLE_ROWS
+                self.rows, self.target, weight, at_least=MAX_SAMPLE_ROWS, groups=self.group
             )
         if self.class_weight is not None:  # later rows have the weights that these have
             model.set_params(class_weight=dict(model.class_weight_))

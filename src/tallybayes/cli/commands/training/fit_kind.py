@@ -88,16 +88,19 @@ def _fit_rows(given: FitOptions, reading: Reading) -> None:
     if not given.plain:
         _need_levels(given.column, families)
     outputs = _outputs(given)
-    from tallybayes.cli.io.targets import Header, missing_target, need_columns
+    from tallybayes.cli.io.targets import Header, missing_target, need_columns, need_group
     from tallybayes.sources.opening.stream import read_once
+
+    target, group = given.target, given.group
 
     def need(header: Header) -> None:
         if target is None:
             missing_target(header)
         need_columns(header, target, families)
+        if group is not None:
+            need_group(header, group, target, reading.weight)
 
-    left_out = [name for name, family in families.items() if family is None]
-    target = given.target
+    left_out = [name for name, family in families.items() if family is None and name != group]
     source = reading.open(given.train, left_out=left_out, need=need)
     if target is None:
         missing_target(source)
@@ -124,6 +127,7 @@ def _fit_rows(given: FitOptions, reading: Reading) -> None:
         given.test,
         given.estimate,
         given.json,
+        given.group,
     )
     fit(request, source, reading)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallybayes.cli.commands.training.counting import MAX_SAMPLE_ROWS, Counting
 from tallybayes.cli.io.model_file import ModelFile
@@ -18,14 +17,9 @@ from tallybayes.cli.report.figures import Figures
 from tallybayes.cli.terminal.console import Bar
 from tallybayes.engines.sampling import sampled_rows
 from tallybayes.errors import TallyWarning
-from tallybayes.estimators.cross_validation import held_out_predictions
-from tallybayes.weighted.rows import fold_of
+from tallybayes.estimators.cross_validation import held_out_predictions, usual_folds
 
 __all__ = ["held_out_figures"]
-
-MAX_ROWS_ONE_FOLD_EACH = 20  # up to here every row is a fold
-FOLDS = ((2_000, 10), (20_000, 5))  # up to so many rows, so many folds
-FOLDS_OF_MANY_ROWS = 5
 
 
 def held_out_figures(file: ModelFile, counting: Counting, bar: Bar) -> Figures:
@@ -34,12 +28,16 @@ def held_out_figures(file: ModelFile, counting: Counting, bar: Bar) -> Figures:
     chosen = sampled_rows(len(sample.labels), MAX_SAMPLE_ROWS)
     table, labels = sample.x.take(chosen), sample.labels[chosen]
     weights = None if sample.weights is None else sample.weights[chosen]
-    fold, how = _folds(labels)
+    groups = sample.groups_of(chosen)
+    fold = usual_folds(labels, groups)
+    n_folds = int(fold.max()) + 1
+    how = "leave-one-out" if n_folds == len(labels) else f"{n_folds}-fold cross-validation"
+    if groups is not None:
+        how += " of whole groups"
     if not counting.whole or len(chosen) < len(sample.labels):
         how += f", a sample of {len(labels):,} rows"
     figures = Figures(file.classes, how)
-    n_folds = int(fold.max()) + 1
-    parts = held_out_predictions(file.model, table, labels, fold, weights)
+    parts = held_out_predictions(file.model, table, labels, fold, weights, groups)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TallyWarning)  # the model itself has warned
         for i in range(n_folds):
@@ -48,12 +46,3 @@ def held_out_figures(file: ModelFile, counting: Counting, bar: Bar) -> Figures:
             some = None if weights is None else weights[rows]
             figures.add(file.codes(labels[rows]), np.exp(log_proba), some)
     return figures
-
-
-def _folds(labels: NDArray[np.object_]) -> tuple[NDArray[np.intp], str]:
-    """The fold of each row, and what that is called."""
-    n = len(labels)
-    if n < MAX_ROWS_ONE_FOLD_EACH:
-        return np.arange(n), "leave-one-out"
-    n_folds = next((k for most, k in FOLDS if n <= most), FOLDS_OF_MANY_ROWS)
-    return fold_of(labels, n_folds, seed=0), f"{n_folds}-fold cross-validation"

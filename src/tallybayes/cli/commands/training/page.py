@@ -19,14 +19,14 @@ class Page(NamedTuple):
     Parameters
     ----------
     report : Report
-    rows : int
-        The rows or documents that the model is judged on.
+    rows : float
+        How much the rows or documents weigh that the model is judged on.
     unit : str
         "row" or "document".
     """
 
     report: Any
-    rows: int
+    rows: float
     unit: str
 
     def shows(self, output: str, model: str) -> Any:
@@ -34,20 +34,58 @@ class Page(NamedTuple):
         return line(f"{output} shows {model}, judged on {number_of(self.rows, self.unit)}")
 
 
-def made_page(file: Any, source: Any, target: str | None, lang: Any = "en") -> Page:
-    """The page of a model, judged on a fair sample of the rows."""
+def made_page(
+    file: Any,
+    source: Any,
+    target: str | None,
+    lang: Any = "en",
+    *,
+    model: str,
+    data: list[str],
+    learned: bool | None = None,
+    group: str | None = None,
+) -> Page:
+    """The page of a model, judged on a fair sample of the rows.
+
+    Parameters
+    ----------
+    file : ModelFile or TextModelFile
+    source : Rows or documents
+    target : str or None
+    lang : {"en", "zh"}, default="en"
+    model : str
+        The file of the model, which the heading names.
+    data : list of str
+        Those of the rows, likewise.
+    learned : bool, optional
+        Whether the model has learned the rows; by default, whether it can have.
+    group : str, optional
+        The column of groups of rows, which are left out together.
+    """
+    name = target or file.target
+    about = {"model": model, "data": ", ".join(data)} | ({"target": name} if name else {})
     with progress() as bar:
-        rows, labels, weights = _sampled(file, source, bar, target)
+        rows, labels, weights, groups = _sampled(file, source, bar, target, group)
         with bar.during("making the report"):
             try:
-                report = file.model.report(rows, labels, sample_weight=weights, lang=lang)
+                report = file.model.report(
+                    rows,
+                    labels,
+                    sample_weight=weights,
+                    groups=groups,
+                    learned=learned,
+                    about=about,
+                    lang=lang,
+                )
             except ImportError as error:
                 raise Failure(str(error)) from error
-    return Page(report, len(labels), file.unit)
+    return Page(report, report.data["headline"]["rows"], file.unit)
 
 
-def _sampled(file: Any, source: Any, bar: Bar, target: str | None) -> tuple[Any, Any, Any]:
-    """A fair sample of rows or documents, their labels as the model has them, and weights."""
+def _sampled(
+    file: Any, source: Any, bar: Bar, target: str | None, group: str | None
+) -> tuple[Any, Any, Any, Any]:
+    """A fair sample of rows or documents, their own labels, weights and groups."""
     if file.unit == "document":
         import numpy as np
 
@@ -57,10 +95,10 @@ def _sampled(file: Any, source: Any, bar: Bar, target: str | None) -> tuple[Any,
         for batch in file.labelled(source, bar, "reading", target):
             documents.add(batch)
         labels = np.array(documents.labels, dtype=np.str_)
-        return documents.strings, file.own_labels(labels), None
+        return documents.strings, file.own_labels(labels), None, None
     from tallybayes.cli.commands.training.counting import MAX_SAMPLE_ROWS
 
-    sampled: tuple[Any, Any, Any] = file.sampled(source, bar, target, MAX_SAMPLE_ROWS)
+    sampled: tuple[Any, Any, Any, Any] = file.sampled(source, bar, target, MAX_SAMPLE_ROWS, group)
     return sampled
 
 

@@ -54,6 +54,8 @@ class FitRequest:
     estimate : bool
         Whether to measure how good the model is on rows left out, without a test file.
     json : bool
+    group : str, optional
+        The column of groups of rows, which are left out together.
     """
 
     target: str
@@ -67,6 +69,7 @@ class FitRequest:
     test: str | None
     estimate: bool
     json: bool
+    group: str | None = None
 
 
 def fit(request: FitRequest, source: Rows, reading: Reading) -> None:
@@ -80,6 +83,7 @@ def fit(request: FitRequest, source: Rows, reading: Reading) -> None:
         request.plain,
         request.settings,
         request.class_weight,
+        request.group,
     )
     with progress() as bar:
         model = counting.run(bar)
@@ -106,7 +110,15 @@ def fit(request: FitRequest, source: Rows, reading: Reading) -> None:
         note(_no_estimate(file.rows, len(file.classes)))
     page = None
     if request.page is not None:
-        page = made_page(file, file.open(request.judged_on, reading), None)
+        page = made_page(
+            file,
+            file.open(request.judged_on, reading),
+            None,
+            model=path,
+            data=request.judged_on,
+            learned=request.test is None,
+            group=request.group if request.test is None else None,
+        )
     content = _content(request, source, file, figures, informative)
     shown = [*_model_tables(file, informative, request.target, path)]
     if figures is not None:

@@ -82,7 +82,14 @@ def fit(request: TextFit, source: DocumentSource, reading: Reading) -> None:
         note_unlabelled(test, file.unit)
     page = None
     if request.page is not None:
-        page = made_page(file, file.open(request.judged_on, reading), None)
+        page = made_page(
+            file,
+            file.open(request.judged_on, reading),
+            None,
+            model=path,
+            data=request.judged_on,
+            learned=request.test is None,
+        )
     content = content_of(file, path) | {"rows_without_label": source.unlabelled}
     text = f"{number_of(file.rows, 'document')} counted; the model is in {path}"
     shown = [class_table(file, False), line(description(file), "dim"), line(text, "bold"), line()]
