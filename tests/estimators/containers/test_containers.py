@@ -271,12 +271,18 @@ def test_one_row_of_a_frame_is_not_a_table(method):
 FRAMES = [kind for kind in CONTAINERS if kind.startswith(("pandas, ", "polars", "Arrow"))]
 
 
-@pytest.mark.parametrize("kind", FRAMES)
+@pytest.mark.parametrize("kind", [kind for kind in FRAMES if kind != "Arrow, a stream"])
 def test_the_source_of_a_lazy_model(kind):
     source = CONTAINERS[kind].table({**MIXED, "label": LABELS})
     model = tb.LazyNaiveBayes(source, "label")
     found = model.predict_proba(CONTAINERS["dicts"].table(MIXED))
     assert plain(found) == answers_of_lists("LazyNaiveBayes", True)["predict_proba"]
+
+
+def test_a_lazy_model_refuses_what_can_be_read_only_once():
+    stream = CONTAINERS["Arrow, a stream"].table({**MIXED, "label": LABELS})
+    with pytest.raises(ValueError, match="can be read only once"):
+        tb.LazyNaiveBayes(stream, "label").predict(CONTAINERS["dicts"].table(MIXED))
 
 
 SOME = ("list", "array", "pandas, index: shuffled", "pandas, index: repeated", "polars, chunks",
