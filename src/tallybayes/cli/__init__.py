@@ -25,6 +25,8 @@ def command() -> Never:
     It ends without shutting the interpreter down. A thread of Arrow that releases its input during
     the shutdown could abort the process, although the work is done.
     """
+    # a thread of OpenBLAS waits for more work for 2**26 cycles: a fifth of a small command's time
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
     from tallybayes.cli.terminal import quick_imports
 
     code: Any = 0
