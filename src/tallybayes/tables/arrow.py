@@ -134,6 +134,10 @@ def as_table(x: Any) -> Any:
     ValueError
         If x is a single column.
     """
+    if isinstance(x, pa.Table):
+        return x
+    if isinstance(x, pa.RecordBatch):
+        return pa.Table.from_batches([x])
     try:
         return pa.table(x)
     except pa.ArrowInvalid as error:
@@ -176,4 +180,4 @@ def read(x: Any, threads: int = 1, left_out: Container[str] = ()) -> Table:
 
 def read_batches(batches: list[Any], threads: int = 1) -> Table:
     """Record batches, or tables, of one schema, one after the other."""
-    return read(pa.concat_tables([pa.table(batch) for batch in batches]), threads)
+    return read(pa.concat_tables([as_table(batch) for batch in batches]), threads)

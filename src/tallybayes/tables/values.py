@@ -35,6 +35,7 @@ __all__ = [
     "EPOCH",
     "TIMES",
     "WITH_DATES",
+    "arrow_stream",
     "as_scalar",
     "as_text",
     "date_of_days",
@@ -378,6 +379,19 @@ def read_array(values: NDArray[Any], name: str, left_out: Container[str] = ()) -
     return read_objects(values, name, left_out)
 
 
+def arrow_stream(column: Any) -> Any:
+    """The Arrow stream of a column of strings, of anything with ``__arrow_c_stream__``.
+
+    Before pyarrow 25 the process ends where views of short strings are handed out: they are copied.
+    """
+    if str(getattr(column, "type", None)) == "string_view":
+        import pyarrow as pa
+
+        if int(pa.__version__.split(".", 1)[0]) < 25:
+            column = column.cast(pa.large_string())
+    return column.__arrow_c_stream__()
+
+
 def read_strings(columns: Mapping[str, Any], threads: int) -> dict[str, Column]:
     """Columns of strings by name, as Strings; Empty where no row has a string.
 
@@ -393,7 +407,7 @@ def read_strings(columns: Mapping[str, Any], threads: int) -> dict[str, Column]:
     dict of str to Strings or Empty
         Levels are in order of appearance.
     """
-    streams = [column.__arrow_c_stream__() for column in columns.values()]
+    streams = [arrow_stream(column) for column in columns.values()]
     read = _kernels.encode_strings(streams, threads)
     return {
         name: Strings(codes, levels, "text") if levels else Empty(len(codes))
