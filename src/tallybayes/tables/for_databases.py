@@ -8,7 +8,7 @@ import numpy as np
 
 from tallybayes.tables.columns import Column, Empty, Mixed, Nested, Numbers, values_of
 from tallybayes.tables.read import read_table
-from tallybayes.tables.values import is_missing
+from tallybayes.tables.values import is_missing, without_views
 
 __all__ = ["for_database"]
 
@@ -42,10 +42,14 @@ def for_database(frame: Any) -> Any:
 
         odd = [field.name for field in frame.schema if _is_odd_in_arrow(field.type)]
         columns = read_table(frame.select(odd)).columns if odd else {}
-        for name, column in columns.items():
-            if not isinstance(column, Mixed):
-                values = pa.array(_plain(column), from_pandas=True)
-                frame = frame.set_column(frame.column_names.index(name), name, values)
+        for j, name in enumerate(frame.column_names):
+            column = columns.get(name)
+            if column is None:
+                given = frame.column(j)
+                if (plain := without_views(given)) is not given:
+                    frame = frame.set_column(j, name, plain)
+            elif not isinstance(column, Mixed):
+                frame = frame.set_column(j, name, pa.array(_plain(column), from_pandas=True))
     return frame
 
 

@@ -35,7 +35,6 @@ __all__ = [
     "EPOCH",
     "TIMES",
     "WITH_DATES",
-    "arrow_stream",
     "as_scalar",
     "as_text",
     "date_of_days",
@@ -48,6 +47,7 @@ __all__ = [
     "read_strings",
     "read_value",
     "seconds_of_text",
+    "without_views",
 ]
 
 
@@ -379,17 +379,15 @@ def read_array(values: NDArray[Any], name: str, left_out: Container[str] = ()) -
     return read_objects(values, name, left_out)
 
 
-def arrow_stream(column: Any) -> Any:
-    """The Arrow stream of a column of strings, of anything with ``__arrow_c_stream__``.
-
-    Before pyarrow 25 the process ends where views of short strings are handed out: they are copied.
-    """
+def without_views(column: Any) -> Any:
+    """A column, or a copy where it is one of views of strings and pyarrow is older than 25: there
+    the process ends where views of short strings are handed to another library."""
     if str(getattr(column, "type", None)) == "string_view":
         import pyarrow as pa
 
         if int(pa.__version__.split(".", 1)[0]) < 25:
-            column = column.cast(pa.large_string())
-    return column.__arrow_c_stream__()
+            return column.cast(pa.large_string())
+    return column
 
 
 def read_strings(columns: Mapping[str, Any], threads: int) -> dict[str, Column]:
@@ -407,7 +405,7 @@ def read_strings(columns: Mapping[str, Any], threads: int) -> dict[str, Column]:
     dict of str to Strings or Empty
         Levels are in order of appearance.
     """
-    streams = [arrow_stream(column) for column in columns.values()]
+    streams = [without_views(column).__arrow_c_stream__() for column in columns.values()]
     read = _kernels.encode_strings(streams, threads)
     return {
         name: Strings(codes, levels, "text") if levels else Empty(len(codes))

@@ -9,7 +9,7 @@ from typing import Any
 
 from tallybayes import _kernels
 from tallybayes.errors import InvalidDocument
-from tallybayes.tables.values import arrow_stream, is_missing
+from tallybayes.tables.values import is_missing, without_views
 
 __all__ = ["all_at_once", "as_objects", "document_batches", "in_one_string", "refuse"]
 
@@ -97,7 +97,7 @@ def document_batches(documents: Any) -> Iterator[tuple[_kernels.TextDocuments, A
 
 def _read_column(column: Any) -> _kernels.TextDocuments:
     try:
-        return _kernels.TextDocuments.from_arrow(arrow_stream(column))
+        return _kernels.TextDocuments.from_arrow(without_views(column).__arrow_c_stream__())
     except TypeError as error:
         kind = getattr(column, "dtype", getattr(column, "type", None))
         what = f"a {type(column).__name__}" if kind is None else f"a column of {kind}"
