@@ -17,7 +17,7 @@ from tallybayes.estimators.text.text_nb import TextNB
 from tallybayes.families.registry import register_family
 from tallybayes.progress import set_progress
 from tallybayes.sources.databases.opening import sql, table
-from tallybayes.sources.files import csv
+from tallybayes.sources.files import csv, files
 
 __all__ = [
     "BernoulliNB",
@@ -35,6 +35,7 @@ __all__ = [
     "cross_validate",
     "csv",
     "doctor",
+    "files",
     "get_num_threads",
     "leave_one_out",
     "load",

@@ -34,7 +34,7 @@ ROWS = st.lists(
 
 
 def by_python(lines, wanted):
-    return jsonlines._table("t.jsonl", lines, 1, wanted)
+    return jsonlines._table(jsonlines.JsonText("t.jsonl"), lines, 1, wanted)
 
 
 @settings(max_examples=150)
@@ -103,4 +103,8 @@ def test_errors_name_the_line_in_a_later_block(tmp_path):
     good = b'{"a": 1, "b": "x"}\n'
     path.write_bytes(good * 3000 + b"\n" + b'{"a": 1, "b": [2]}\n' + good)
     with pytest.raises(SourceError, match=r"t\.jsonl, line 3002: 'b' holds \[2\]"):
-        list(jsonlines.batches(str(path), Stream(str(path)), 1 << 12, lambda _: True))
+        list(
+            jsonlines.batches(
+                jsonlines.JsonText(str(path)), Stream(str(path)), 1 << 12, lambda _: True
+            )
+        )

@@ -18,6 +18,7 @@ from tallybayes.errors import LeftOutWarning, SourceError
 from tallybayes.sources.text_files.cells import Misfit
 from tallybayes.sources.text_files.json_blocks import JsonReader
 from tallybayes.sources.text_files.json_file import JsonLines
+from tallybayes.sources.text_files.jsonlines import JsonText
 from tallybayes.sources.text_files.options import Spelling
 from tallybayes.tables import Empty
 
@@ -34,7 +35,9 @@ ALL = frozenset("abcd")
 
 
 def reader_of(kinds=None):
-    return JsonReader("t.jsonl", Spelling(), {} if kinds is None else kinds, ALL.__contains__)
+    return JsonReader(
+        JsonText("t.jsonl"), Spelling(), {} if kinds is None else kinds, ALL.__contains__
+    )
 
 
 def blocks_of(reader, rows, size):
@@ -164,3 +167,14 @@ def test_a_deep_value_is_left_out_as_any_nested_value(tmp_path):
     path.write_text('{"a":1,"b":1,"y":"u"}\n' + row)
     with pytest.warns(LeftOutWarning, match="column 'a' holds an array"):
         NaiveBayes().fit(path, "y")
+
+
+def test_a_key_that_a_whole_block_lacks_is_missing_there(tmp_path):
+    rows = [{"x": i % 5, "z": i % 3, "y": "ab"[i % 2]} for i in range(40)]
+    path = tmp_path / "t.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    model = NaiveBayes().fit(path, "y")
+    rows = [row if i < 20 else {"z": row["z"]} for i, row in enumerate(rows)]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    source = JsonLines(str(path), block=100)
+    assert model.predict(source).tolist() == model.predict(pd.DataFrame(rows)).tolist()

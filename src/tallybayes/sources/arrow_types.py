@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -10,7 +10,7 @@ import pyarrow as pa
 from tallybayes.errors import LeftOutWarning, SourceError, warn_user
 from tallybayes.sources.contract import SourceColumn
 
-__all__ = ["columns_of", "is_text", "names_read", "readable"]
+__all__ = ["columns_of", "is_mixed", "is_text", "names_read", "readable"]
 
 
 def is_text(kind: Any) -> bool:
@@ -44,6 +44,10 @@ def is_mixed(kind: Any) -> bool:
     return bool(pa.types.is_struct(kind)) and {field.name for field in kind} == {"number", "text"}
 
 
+def _no_hint(kind: str) -> str:
+    return ""
+
+
 def columns_of(schema: Any) -> dict[str, SourceColumn]:
     """The columns of an Arrow schema by name."""
     return {
@@ -51,16 +55,24 @@ def columns_of(schema: Any) -> dict[str, SourceColumn]:
     }
 
 
-def names_read(schema: Any, names: Sequence[str] | None, where: str) -> list[str]:
+def names_read(
+    schema: Any, names: Sequence[str] | None, where: str, hint: Callable[[str], str] = _no_hint
+) -> list[str]:
     """The columns to read of an Arrow schema; see :func:`readable`."""
     columns = [SourceColumn(field.name, _kind(field.type), str(field.type)) for field in schema]
-    return readable(columns, names, where)
+    return readable(columns, names, where, hint)
 
 
-def readable(columns: Sequence[SourceColumn], names: Sequence[str] | None, where: str) -> list[str]:
+def readable(
+    columns: Sequence[SourceColumn],
+    names: Sequence[str] | None,
+    where: str,
+    hint: Callable[[str], str] = _no_hint,
+) -> list[str]:
     """The columns to read.
 
-    Without `names`, columns that hold no scalars are left out, with a warning.
+    Without `names`, columns that hold no scalars are left out, with a warning. `hint` says what
+    reads a column of a type.
 
     Raises
     ------
@@ -77,16 +89,17 @@ def readable(columns: Sequence[SourceColumn], names: Sequence[str] | None, where
         for name, kind in nested.items():
             warn_user(
                 f"{where}: column {name!r} is of the type {kind}, which is not a scalar, and is "
-                "left out",
+                f"left out{hint(kind)}",
                 LeftOutWarning,
             )
         return [name for name in there if name not in nested]
     for name in names:
         if name not in by_name:
             raise SourceError(f"{where} has no column {name!r}; its columns are {there}")
+        kind = by_name[name].type
         if by_name[name].kind is None:
             raise SourceError(
-                f"{where}: column {name!r} is of the type {by_name[name].type}; columns hold "
-                "numbers, strings, booleans or dates: unpack it or leave it out"
+                f"{where}: column {name!r} is of the type {kind}; columns hold numbers, strings, "
+                f"booleans or dates: unpack it or leave it out{hint(kind)}"
             )
     return list(names)

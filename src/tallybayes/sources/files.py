@@ -27,7 +27,7 @@ from tallybayes.sources.text_files.options import (
 )
 from tallybayes.sources.with_columns import WithColumns, keys_of, kinds_of_keys
 
-__all__ = ["csv", "files_of", "header_of", "holds_data", "source_of_paths"]
+__all__ = ["csv", "files", "files_of", "header_of", "holds_data", "source_of_paths"]
 
 SQL = re.compile(r"\s*(select|with|from)\s", re.IGNORECASE)
 
@@ -167,6 +167,7 @@ def csv(
 
     See Also
     --------
+    files : Files of other formats.
     sql : The rows of a query.
 
     Examples
@@ -184,7 +185,6 @@ def csv(
     ['yes']
     >>> sales.close()
     """
-    given = [paths] if isinstance(paths, str | os.PathLike) else paths
     layout = Layout(
         delimiter=delimiter,
         encoding=encoding,
@@ -192,11 +192,10 @@ def csv(
         names=None if names is None else tuple(names),
         skip=skip,
     )
-    of_columns = {name: tuple(strings) for name, strings in (missing_of or {}).items()}
-    spelling = Spelling(tuple(missing), decimal, of_columns, thousands, dates)
+    spelling = _spelling(decimal, thousands, dates, missing, missing_of)
     need_apart(layout, spelling)
     return source_of_paths(
-        [os.fspath(path) for path in given],
+        _given(paths),
         "csv",
         layout=layout,
         spelling=spelling,
@@ -204,11 +203,108 @@ def csv(
     )
 
 
+def files(
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    format: Format | None = None,
+    flatten: bool = False,
+    union_by_name: bool = False,
+    decimal: str = ".",
+    thousands: str | None = None,
+    dates: DateOrder = "ymd",
+    missing: Sequence[str] = MISSING,
+    missing_of: Mapping[str, Sequence[str]] | None = None,
+) -> Source:
+    """Give options to files of any format: a source to learn from or to predict.
+
+    A path by itself is read with the defaults. The command line has the same options;
+    :func:`tallybayes.csv` has those of the layout of CSV besides.
+
+    Parameters
+    ----------
+    paths : path-like or list of them
+        Files, folders, patterns or URLs; files may be packed.
+    format : {"csv", "jsonl", "parquet", "arrow"}, optional
+        By default found from the content and the name. "jsonl" is JSON lines, or one array of
+        objects.
+    flatten : bool, default=False
+        Whether the keys of objects within rows of JSON, and the fields of structs of Parquet and
+        Arrow, are columns: the key b of an object in column a is the column a.b. By default, such
+        columns are left out, with a warning. Arrays are left out in any case.
+    union_by_name : bool, default=False
+        Whether the files may have other columns than the first; a column that a file lacks is
+        missing there.
+    decimal : {".", ","}, default="."
+        The decimal sign of numbers in CSV, and in strings of JSON; so are the options below.
+        Columns of Parquet and Arrow have types.
+    thousands : {".", ",", "'", " "}, optional
+        The sign between groups of three digits.
+    dates : {"ymd", "dmy", "mdy"}, default="ymd"
+        The order of dates in digits that end with the year.
+    missing : sequence of str
+        Strings that are missing values; by default those of :func:`tallybayes.csv`.
+    missing_of : mapping of str to sequence of str, optional
+        More of them, by column.
+
+    Returns
+    -------
+    Source
+        For :meth:`NaiveBayes.fit` and whatever else takes one.
+
+    Raises
+    ------
+    ValueError
+        For an option that cannot be, and (a SourceError) if there is no file, or one that cannot be
+        read, or if two columns get one name.
+
+    See Also
+    --------
+    csv : CSV of any layout.
+
+    Examples
+    --------
+    >>> import tempfile, tallybayes
+    >>> people = tempfile.NamedTemporaryFile("w", suffix=".json")
+    >>> _ = people.write('[{"who": {"age": 30}, "y": "a"}, {"who": {"age": 60}, "y": "b"}]')
+    >>> people.flush()
+    >>> model = tallybayes.NaiveBayes().fit(tallybayes.files(people.name, flatten=True), "y")
+    >>> model.feature_names_in_.tolist()
+    ['who.age']
+    >>> people.close()
+    """
+    if format is not None and format not in TITLES:
+        raise ValueError(f"format {format!r} is not one of {listed(TITLES)}")
+    return source_of_paths(
+        _given(paths),
+        format,
+        flatten=flatten,
+        union_by_name=union_by_name,
+        spelling=_spelling(decimal, thousands, dates, missing, missing_of),
+    )
+
+
+def _given(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
+    given = [paths] if isinstance(paths, str | os.PathLike) else paths
+    return [os.fspath(path) for path in given]
+
+
+def _spelling(
+    decimal: str,
+    thousands: str | None,
+    dates: DateOrder,
+    missing: Sequence[str],
+    missing_of: Mapping[str, Sequence[str]] | None,
+) -> Spelling:
+    of_columns = {name: tuple(strings) for name, strings in (missing_of or {}).items()}
+    return Spelling(tuple(missing), decimal, of_columns, thousands, dates)
+
+
 def source_of_paths(
     paths: Sequence[str],
     format: Format | None = None,
     *,
     layout: Layout = Layout(),  # noqa: B008  # frozen
+    flatten: bool = False,
     union_by_name: bool = False,
     **text: Any,
 ) -> Source:
@@ -221,6 +317,8 @@ def source_of_paths(
         Found by the first bytes and the suffix by default.
     layout : Layout
         Of CSV; other formats have none.
+    flatten : bool
+        Whether the keys of objects within rows are columns, such as a.b. CSV has no objects.
     union_by_name : bool
         Whether files may have other columns than the first; one that a file lacks is missing there.
     **text
@@ -235,7 +333,7 @@ def source_of_paths(
     if not found:
         raise SourceError("the list of paths is empty: name at least one file")
     names = [name for _, name in found]
-    sources = [_source_of_file(name, format, layout, text) for name in names]
+    sources = [_source_of_file(name, format, layout, flatten, text) for name in names]
     keys = [keys_of(path, name) if _is_folder(path) else {} for path, name in found]
     _need_same_keys(names, keys)
     sources = _with_columns(sources, keys, union_by_name)
@@ -279,7 +377,7 @@ def _with_columns(
 
 
 def _source_of_file(
-    path: str, format: Format | None, layout: Layout, text: dict[str, Any]
+    path: str, format: Format | None, layout: Layout, flatten: bool, text: dict[str, Any]
 ) -> Source:
     name = "standard input" if path == "-" else path
     with explained(name, "data"):
@@ -303,7 +401,7 @@ def _source_of_file(
     if format == "jsonl":
         from tallybayes.sources.text_files.json_file import JsonLines
 
-        return JsonLines(path, stream, **text)
+        return JsonLines(path, stream, flatten=flatten, **text)
     stream.close()
     if read_once(path):
         raise SourceError(
@@ -312,10 +410,10 @@ def _source_of_file(
     if format == "parquet":
         from tallybayes.sources.batches.parquet import ParquetFile
 
-        return ParquetFile(path)
+        return ParquetFile(path, flatten=flatten)
     from tallybayes.sources.batches.streams import ArrowFile
 
-    return ArrowFile(path)
+    return ArrowFile(path, flatten=flatten)
 
 
 def header_of(source: Source) -> list[str]:

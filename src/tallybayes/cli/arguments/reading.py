@@ -18,6 +18,7 @@ from tallybayes.cli.arguments.reading_options import (
     Decimal,
     Delimiter,
     Encoding,
+    Flatten,
     FormatName,
     HeaderLine,
     Label,
@@ -90,6 +91,7 @@ class Reading:
         sql: Sql = None,
         table: TableName = None,
         union_by_name: UnionByName = False,
+        flatten: Flatten = False,
         skip_unlabelled: SkipUnlabelled = False,
         label: Label = None,
         weight: Weight = None,
@@ -115,7 +117,7 @@ class Reading:
         self.format = format
         self.text, self.label, self.weight = text, label, weight
         self.skip_unlabelled = skip_unlabelled
-        self.block, self.union_by_name = block, union_by_name
+        self.block, self.union_by_name, self.flatten = block, union_by_name, flatten
         self.sql, self.table, self._queried = sql, table, False
 
     def open(
@@ -135,6 +137,7 @@ class Reading:
         for path in paths:
             _need_no_documents(path)
         spelling = Spelling() if file is None else file.spelling
+        flatten = self.flatten or (file is not None and file.flatten)
         try:
             spelling = self._spelling(spelling)
             need_apart(self.layout, spelling)
@@ -144,6 +147,7 @@ class Reading:
             paths,
             cast("Format | None", self.format),
             layout=self.layout,
+            flatten=flatten,
             spelling=spelling,
             mixed=[] if file is None else file.columns_with_strings,
             left_out=left_out,
@@ -165,7 +169,13 @@ class Reading:
         weight = self.weight or (None if file is None else file.weight_column)
         if self.weight is not None:
             need_weight(Header(source.name, header), self.weight)
-        return Rows(source, spelling, skip_unlabelled=self.skip_unlabelled, weight=weight)
+        return Rows(
+            source,
+            spelling,
+            skip_unlabelled=self.skip_unlabelled,
+            weight=weight,
+            flatten=flatten,
+        )
 
     def _spelling(self, usual: Spelling) -> Spelling:
         """How strings are read: what the options leave open is as usual."""
@@ -256,6 +266,8 @@ class Reading:
             target=target,
             skip_unlabelled=self.skip_unlabelled,
             block=self.block,
+            flatten=self.flatten,
+            union_by_name=self.union_by_name,
             alone=set(left_out),
         )
         return open_rows(paths, wanted)
@@ -277,6 +289,8 @@ class Reading:
             label=self.label,
             skip_unlabelled=self.skip_unlabelled,
             block=self.block,
+            flatten=self.flatten or (file is not None and file.flatten),
+            union_by_name=self.union_by_name,
         )
         return open_documents(paths, wanted)
 

@@ -14,6 +14,7 @@ __all__ = [
     "Decimal",
     "Delimiter",
     "Encoding",
+    "Flatten",
     "FormatName",
     "HeaderLine",
     "Label",
@@ -135,6 +136,17 @@ SkipUnlabelled = Annotated[
         metavar="",
         rich_help_panel=PANEL,
         help="Leave out rows without a label, and count them; by default they are an error.",
+    ),
+]
+Flatten = Annotated[
+    bool,
+    typer.Option(
+        "--flatten",
+        metavar="",
+        rich_help_panel=PANEL,
+        help="Keys of objects within rows of JSON (of structs in Parquet and Arrow) are columns: "
+        "the key b in column a is the column a.b. By default so if the model was fitted so, else "
+        "they are left out.",
     ),
 ]
 UnionByName = Annotated[

@@ -16,7 +16,7 @@ from tallybayes.cli.terminal.interrupts import need_none, replacement_of
 from tallybayes.errors import ModelFileError
 from tallybayes.estimators.persistence.model_files import save
 from tallybayes.estimators.text.text_nb import TextNB
-from tallybayes.persistence.checks import Unfit, optional, record, text
+from tallybayes.persistence.checks import Unfit, flag, optional, record, text
 from tallybayes.tables import Column, Strings
 
 if TYPE_CHECKING:
@@ -27,8 +27,13 @@ __all__ = ["DocumentFile"]
 Array = NDArray[np.float64]
 
 METADATA = record(
-    {"target": optional(text), "column": optional(text), "made": optional(text)},
-    {"target": None, "column": None, "made": None},
+    {
+        "target": optional(text),
+        "column": optional(text),
+        "made": optional(text),
+        "flatten": flag,
+    },
+    {"target": None, "column": None, "made": None, "flatten": False},
 )
 """What the command line keeps beside a model."""
 
@@ -50,12 +55,15 @@ class DocumentFile(KnownClasses):
         Of the documents, where these were rows.
     made : str or None
         The digest of the counts that the file was made with; those that it has now may be others.
+    flatten : bool
+        Whether objects within rows were flattened.
     """
 
     model: TextNB
     target: str | None = None
     column: str | None = None
     made: str | None = None
+    flatten: bool = False
 
     unit: ClassVar[str] = "document"
 
@@ -71,12 +79,17 @@ class DocumentFile(KnownClasses):
             own = METADATA(extra.get("cli", {}), "the command line's part")
         except Unfit as error:
             raise ModelFileError(f"{path} is whole, but no model file: {error}") from error
-        return cls(model, own["target"], own["column"], own["made"])
+        return cls(model, own["target"], own["column"], own["made"], own["flatten"])
 
     def save(self, path: str) -> None:
         """Writes the file; one that is there is replaced whole or not at all."""
         need_none()
-        own = {"target": self.target, "column": self.column, "made": self.made}
+        own = {
+            "target": self.target,
+            "column": self.column,
+            "made": self.made,
+            "flatten": self.flatten,
+        }
         save(self.model, path, extra={"cli": own}, replace=replacement_of(path))
         need_none()
 

@@ -28,6 +28,7 @@ from tallybayes.persistence.checks import (
     Unfit,
     each,
     either,
+    flag,
     mapping,
     one_of,
     optional,
@@ -60,6 +61,7 @@ OWN = record(
         "decimal": one_of(".", ","),
         "thousands": optional(one_of(*THOUSANDS.values())),
         "dates": one_of(*get_args(DateOrder)),
+        "flatten": flag,
     },
     {
         "target": None,
@@ -71,6 +73,7 @@ OWN = record(
         "decimal": ".",
         "thousands": None,
         "dates": "ymd",
+        "flatten": False,
     },
 )
 """What the command line keeps beside a model."""
@@ -110,6 +113,8 @@ class ModelFile(KnownClasses):
         The digest of the counts that the file was made with; those that it has now may be others.
     weight_column : str or None
         The column of weights that rows were learned with.
+    flatten : bool
+        Whether objects within rows were flattened.
     """
 
     model: TableClassifier
@@ -118,6 +123,7 @@ class ModelFile(KnownClasses):
     spelling: Spelling = Spelling()  # noqa: RUF009  # frozen
     made: str | None = None
     weight_column: str | None = None
+    flatten: bool = False
 
     unit: ClassVar[str] = "row"
 
@@ -149,8 +155,15 @@ class ModelFile(KnownClasses):
             )
         except ValueError as error:
             raise ModelFileError(f"{path} is whole, but no model file: {error}") from error
-        weight = mine["weight"]
-        file = cls(model, mine["target"], mine["kinds"], spelling, mine["made"], weight)
+        file = cls(
+            model,
+            mine["target"],
+            mine["kinds"],
+            spelling,
+            mine["made"],
+            weight_column=mine["weight"],
+            flatten=mine["flatten"],
+        )
         for name in file.table.counted:  # Python may have taught it more since
             file.kinds[name] = file.kind(name)
         return file
@@ -195,6 +208,7 @@ class ModelFile(KnownClasses):
             "decimal": self.spelling.decimal,
             "thousands": self.spelling.thousands,
             "dates": self.spelling.dates,
+            "flatten": self.flatten,
         }
         save(self.model, path, extra={"cli": own}, replace=replacement_of(path))
         need_none()

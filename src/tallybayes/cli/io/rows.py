@@ -23,6 +23,8 @@ from tallybayes.engines.threads import in_order
 from tallybayes.errors import NegativeTally, SourceError
 from tallybayes.sources.contract import Part, ReadAgain, Source, SourceColumn
 from tallybayes.sources.files import header_of
+from tallybayes.sources.find import is_in_database
+from tallybayes.sources.flattening import flatten_hint
 from tallybayes.sources.several import Several, is_nested, size_of
 from tallybayes.sources.text_files.cells import Kind, Misfit
 from tallybayes.sources.text_files.options import Spelling
@@ -73,10 +75,13 @@ class Rows:
         Whether rows without a label are left out; by default they are an error.
     weight : str, optional
         The column of weights, where labels are read.
+    flatten : bool
+        Whether objects are flattened, as the source has it.
     """
 
     source: Source
     spelling: Spelling
+    flatten: bool
     name: str
     once: bool
 
@@ -98,8 +103,9 @@ class Rows:
         *,
         skip_unlabelled: bool = False,
         weight: str | None = None,
+        flatten: bool = False,
     ) -> None:
-        self.source, self.spelling = source, spelling
+        self.source, self.spelling, self.flatten = source, spelling, flatten
         self.name, self.once = source.name, source.once
         self.skip_unlabelled, self.weight = skip_unlabelled, weight
         files = (
@@ -171,11 +177,19 @@ class Rows:
             raise Failure(
                 f"{self.name} has no column of single values beside {self.plan.target!r}: "
                 f"{nested[0].name!r} holds {nested[0].type}, unpack it"
+                + self._flatten_hint(nested[0])
             )
         for column in nested:
             if column.name not in {*self.plan.left_out, *self._said}:
                 self._said.add(column.name)
-                note(f"note: column {column.name!r} is left out: its type is {column.type}")
+                note(
+                    f"note: column {column.name!r} is left out: its type is {column.type}"
+                    + self._flatten_hint(column)
+                )
+
+    def _flatten_hint(self, column: SourceColumn) -> str:
+        """What reads a column of objects in a file."""
+        return "" if is_in_database(self.source) else flatten_hint(column.type)
 
     def _explaining(self, parts: Iterator[Part]) -> Iterator[Part]:
         """The parts; columns that turn out not to be of dates are noted."""

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from tallybayes.errors import SourceError
 from tallybayes.sources.arrow_types import columns_of, is_text, names_read
 from tallybayes.sources.contract import MAX_PART_VALUES, Part, SourceColumn
+from tallybayes.sources.flattening import flat_schema, flatten_hint, flattened
 from tallybayes.sources.opening.faults import explained
 from tallybayes.sources.opening.places import arrow_place
 from tallybayes.tables import Strings, Table, arrow
@@ -29,6 +30,8 @@ class ParquetFile:
     path : str
     filesystem : pyarrow.fs.FileSystem, optional
         Where the path is; by default this machine's, or that of a URL.
+    flatten : bool
+        Whether the fields of structs are columns, such as a.b.
 
     Raises
     ------
@@ -40,13 +43,15 @@ class ParquetFile:
 
     once = False
 
-    def __init__(self, path: str, filesystem: Any = None) -> None:
-        self.name = path
+    def __init__(self, path: str, filesystem: Any = None, *, flatten: bool = False) -> None:
+        self.name, self._flatten = path, flatten
         self._path, self._filesystem = (
             arrow_place(path) if filesystem is None else (path, filesystem)
         )
         with self._explained(), self._opened() as file:
             self._metadata, self.schema = file.metadata, file.schema_arrow
+        if flatten:
+            self.schema = flat_schema(self.schema)
 
     @property
     def n_rows(self) -> int:
@@ -59,7 +64,7 @@ class ParquetFile:
     def parts(
         self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
     ) -> Iterator[Part]:
-        wanted = names_read(self.schema, names, self.name)
+        wanted = names_read(self.schema, names, self.name, flatten_hint)
         read = 0
         for group in range(self._metadata.num_row_groups):
             yield from self.parts_of_group(group, wanted, read)
@@ -71,7 +76,7 @@ class ParquetFile:
         rows = max(1, (MAX_PART_VALUES >> 3) // max(1, len(wanted)))
         with self._explained(), self._opened(metadata=self._metadata) as file:
             for batch in file.iter_batches(rows, columns=wanted, use_threads=False):
-                yield batch.select(wanted)
+                yield from self._flat(batch).select(wanted).to_batches()
 
     # ---- row groups ------------------------------------------------------------------------------
     def groups_between(self, start: int, end: int) -> list[int]:
@@ -96,7 +101,7 @@ class ParquetFile:
     def rows_taken(self, group: int, names: list[str], rows: Any) -> Any:
         """Some rows of a row group, by their places, as an Arrow table."""
         with self._decoding(group, names), self._opened(metadata=self._metadata) as file:
-            return file.read_row_group(group, names, use_threads=False).take(rows)
+            return self._flat(file.read_row_group(group, names, use_threads=False)).take(rows)
 
     def _opened(self, strings: Sequence[str] = (), metadata: Any = None) -> Any:
         return pq.ParquetFile(
@@ -124,8 +129,13 @@ class ParquetFile:
                 read = partial(self._table, pa.Table.from_batches([batch]))
                 yield Part(read, self.name, done=before / self.n_rows)
 
+    def _flat(self, rows: Any) -> Any:
+        """Rows as a table, flattened where that is asked for."""
+        table = rows if isinstance(rows, pa.Table) else pa.Table.from_batches([rows])
+        return flattened(table) if self._flatten else table
+
     def _table(self, rows: Any) -> Table:
-        table = arrow.read(rows)
+        table = arrow.read(self._flat(rows))
         columns = {
             name: replace(column, what="text")
             if isinstance(column, Strings) and is_text(self.schema.field(name).type)

@@ -14,6 +14,7 @@ from tallybayes.errors import SourceError
 from tallybayes.sources.arrow_types import columns_of, names_read
 from tallybayes.sources.batches.grouped import grouped
 from tallybayes.sources.contract import MAX_PART_VALUES, Part, SourceColumn
+from tallybayes.sources.flattening import flat_schema, flatten_hint, flattened
 from tallybayes.sources.opening.faults import explained
 from tallybayes.sources.opening.places import arrow_place
 from tallybayes.tables import arrow
@@ -120,17 +121,21 @@ class ArrowFile:
     path : str
     filesystem : pyarrow.fs.FileSystem, optional
         Where the path is; by default this machine's, or that of a URL.
+    flatten : bool
+        Whether the fields of structs are columns, such as a.b.
     """
 
     once = False
 
-    def __init__(self, path: str, filesystem: Any = None) -> None:
-        self.name = path
+    def __init__(self, path: str, filesystem: Any = None, *, flatten: bool = False) -> None:
+        self.name, self._flatten = path, flatten
         self._path, self._filesystem = (
             arrow_place(path) if filesystem is None else (path, filesystem)
         )
         with explained(path, "Arrow"), self._opened() as file:
             self.schema: Any = self._reader(file)[0]
+        if flatten:
+            self.schema = flat_schema(self.schema)
 
     def _opened(self) -> Any:
         if self._filesystem is None:
@@ -154,10 +159,14 @@ class ArrowFile:
         """The rows as Arrow record batches, with these columns or all."""
         with explained(self.name, "Arrow"), self._opened() as file:
             for batch in self._reader(file)[1]:
-                yield batch if names is None else batch.select(list(names))
+                rows = [batch]
+                if self._flatten:
+                    rows = flattened(pa.Table.from_batches([batch])).to_batches()
+                for each in rows:
+                    yield each if names is None else each.select(list(names))
 
     def parts(
         self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
     ) -> Iterator[Part]:
-        wanted = names_read(self.schema, names, self.name)
+        wanted = names_read(self.schema, names, self.name, flatten_hint)
         yield from parts_of(self.record_batches(wanted), self.name)

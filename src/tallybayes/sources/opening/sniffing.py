@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 from itertools import dropwhile
 from typing import Literal
 
@@ -30,6 +31,7 @@ FORMATS: dict[str, Format] = {
     ".ipc": "arrow",
 }
 DELIMITERS = ",;\t|"
+JSON_ARRAY = re.compile(rb"\[\s*\{")
 
 
 def format_of(path: str, head: bytes) -> Format:
@@ -39,7 +41,7 @@ def format_of(path: str, head: bytes) -> Format:
     if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
         return "arrow"
     start = head.removeprefix(codecs.BOM_UTF8).lstrip()
-    if start.startswith(b"{"):
+    if start.startswith(b"{") or JSON_ARRAY.match(start):
         return "jsonl"
     by_suffix = FORMATS.get(suffix_of(path), "csv")
     if by_suffix in ("parquet", "arrow"):

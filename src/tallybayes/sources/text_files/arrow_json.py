@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import reduce
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
+
+from tallybayes.sources.flattening import Flattening, SameName
 
 __all__ = ["ArrowJson"]
 
@@ -26,16 +28,18 @@ class ArrowJson:
     ----------
     wanted : callable
         Says whether a column is read.
+    flattening : Flattening, optional
+        Of objects; without it, rows that hold some are not read.
     """
 
-    def __init__(self, wanted: Callable[[str], bool]) -> None:
-        self._wanted = wanted
+    def __init__(self, wanted: Callable[[str], bool], flattening: Flattening | None = None) -> None:
+        self._wanted, self._flattening = wanted, flattening
         self._order: dict[str, None] = {}
-        self._strings: set[str] = set()  # that Arrow would take for points in time
+        self._strings: set[tuple[str, ...]] = set()  # that Arrow would take for points in time
 
     def copy(self) -> ArrowJson:
         """One that knows as much, and learns for itself."""
-        other = ArrowJson(self._wanted)
+        other = ArrowJson(self._wanted, self._flattening)
         other._order, other._strings = dict(self._order), set(self._strings)
         return other
 
@@ -45,7 +49,7 @@ class ArrowJson:
         data = b"".join(lines).removeprefix(codecs.BOM_UTF8)
         rows = [row for row in map(bytes.strip, data.split(b"\n")) if row]
         whole = all(row[:1] == b"{" and row[-1:] == b"}" for row in rows)
-        if not rows or not whole or NESTED.search(data):
+        if not rows or not whole or (self._flattening is None and NESTED.search(data)):
             return None
         try:
             table = self._parsed(data)
@@ -54,21 +58,23 @@ class ArrowJson:
             columns = {n: self._column(table, n) for n in table.column_names}
             if not _each_has_a_value([c for c in columns.values() if c.type != pa.null()]):
                 return None  # perhaps a row without a key that is read
-        except pa.ArrowException:
+        except (pa.ArrowException, SameName):
             return None
         return pa.table(columns)
 
     def _parsed(self, data: bytes) -> Any:
         """The columns as Arrow infers them, but that strings are strings; those that were seen
         before come first."""
-        strings = pa.schema([(name, pa.string()) for name in sorted(self._strings)])
         table = pj.read_json(
             pa.BufferReader(data),
             pj.ReadOptions(use_threads=False, block_size=len(data) + 1),
-            pj.ParseOptions(explicit_schema=strings),
+            pj.ParseOptions(explicit_schema=_strings(self._strings)),
         )
+        paths: dict[str, tuple[str, ...]] = {name: (name,) for name in table.column_names}
+        if self._flattening is not None:
+            table, paths = self._flattening.table(table)
         self._order.update(dict.fromkeys(table.column_names))
-        dated = {field.name for field in table.schema if pa.types.is_timestamp(field.type)}
+        dated = {paths[field.name] for field in table.schema if pa.types.is_timestamp(field.type)}
         if dated:
             self._strings |= dated
             return self._parsed(data)
@@ -80,6 +86,8 @@ class ArrowJson:
         if not self._wanted(name):
             return pa.nulls(len(column))
         kind = column.type
+        if pa.types.is_nested(kind):
+            raise pa.ArrowInvalid("an array")
         if column.null_count == len(column):
             return pa.nulls(len(column), pa.float64())
         if pa.types.is_integer(kind):
@@ -96,3 +104,16 @@ def _each_has_a_value(columns: list[Any]) -> bool:
     if any(column.null_count == 0 for column in columns):
         return True
     return bool(pc.all(reduce(pc.or_, [column.is_valid() for column in columns])).as_py())
+
+
+def _strings(paths: Collection[tuple[str, ...]]) -> Any:
+    """A schema in which the values of these paths are strings."""
+    inner: dict[str, list[tuple[str, ...]]] = {}
+    for key, *rest in sorted(paths):
+        inner.setdefault(key, []).append(tuple(rest))
+    return pa.schema(
+        [
+            (key, pa.struct(list(_strings(below))) if all(below) else pa.string())
+            for key, below in inner.items()
+        ]
+    )

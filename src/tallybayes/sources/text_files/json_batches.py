@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from tallybayes.errors import SourceError
+from tallybayes.sources.flattening import Flattening
 from tallybayes.sources.opening.foreign import need_readable
 from tallybayes.sources.opening.sniffing import need_text
 from tallybayes.sources.opening.stream import Stream, read_once
@@ -22,6 +23,8 @@ from tallybayes.sources.text_files.cells import (
     first_infinite,
     settled,
 )
+from tallybayes.sources.text_files.json_array import ElementLines, first_elements, is_array
+from tallybayes.sources.text_files.jsonlines import JsonText
 from tallybayes.sources.text_files.options import Spelling
 
 __all__ = ["BLOCK", "Infinite", "JsonBatches", "as_cells", "settle"]
@@ -72,7 +75,7 @@ def as_cells(
         infinite = first_infinite(columns[name])
         if infinite is not None:
             raise Infinite(name, infinite)
-    return pa.table(columns)
+    return pa.table(columns) if columns else table.select([])  # which knows how many rows it has
 
 
 def _array(table: Any, name: str) -> Any:
@@ -94,10 +97,13 @@ class JsonBatches:
         Bytes of a batch.
     stream : Stream, optional
         The file, where it has been opened already.
+    flattening : Flattening, optional
+        Of objects; without it, columns do not hold any.
     """
 
     path: str
     block: int
+    text: JsonText
 
     def __init__(
         self,
@@ -106,6 +112,7 @@ class JsonBatches:
         spelling: Spelling = Spelling(),  # noqa: B008  # frozen
         block: int = BLOCK,
         stream: Stream | None = None,
+        flattening: Flattening | None = None,
     ) -> None:
         self.path, self.block = path, block
         self.name: str = "standard input" if path == "-" else path
@@ -115,10 +122,14 @@ class JsonBatches:
         self.spelling = spelling
         self._stream: Stream | None = Stream(path) if stream is None else stream
         try:
-            head = self._stream.look(lambda head: b"\n" in head.lstrip())
+            head = self._stream.look(_has_row)
             need_readable(self.name, head)
             need_text(self.name, head)
-            self.first_keys: list[str] = jsonlines.first_keys(head)
+            self._is_array = is_array(head)
+            self.text = JsonText(self.name, "element" if self._is_array else "line", flattening)
+            self.first_keys: list[str] = jsonlines.first_keys(
+                first_elements(head) if self._is_array else head, flattening is not None
+            )
         except BaseException:
             self._stream.close()
             raise
@@ -129,12 +140,12 @@ class JsonBatches:
     def _raw(self, wanted: Callable[[str], bool]) -> Iterator[Batch]:
         """The batches as the file has them; only columns that are wanted have values."""
         with closing(self.opened()) as stream:
-            yield from jsonlines.batches(self.name, stream, self.block, wanted)
+            yield from jsonlines.batches(self.text, stream, self.block, wanted)
 
-    def opened(self) -> Stream:
-        """The bytes, from the first on."""
+    def opened(self) -> Stream | ElementLines:
+        """The lines, from the first on."""
         stream, self._stream = self._stream or Stream(self.path), None
-        return stream
+        return ElementLines(self.name, stream) if self._is_array else stream
 
     def without_rows(self) -> SourceError:
         """What is said of an input that has none."""
@@ -182,11 +193,13 @@ class JsonBatches:
     def where(self, row: int) -> str:
         """A row (from 0) as people find it: its line, where the file can be read again."""
         if not self.once:
-            stream = Stream(self.path)
-            try:
-                for i, line in enumerate(jsonlines.lines_of_rows(self.name, stream)):
+            with closing(self.opened()) as stream:
+                for i, line in enumerate(jsonlines.lines_of_rows(self.text, stream)):
                     if i == row:
-                        return f"line {line:,}"
-            finally:
-                stream.close()
+                        return f"{self.text.unit} {line:,}"
         return f"row {row:,}"
+
+
+def _has_row(head: bytes) -> bool:
+    """Whether the first bytes of a file hold its first row."""
+    return bool(first_elements(head)) if is_array(head) else b"\n" in head.lstrip()

@@ -15,6 +15,7 @@ from tallybayes.sources.text_files import jsonlines
 from tallybayes.sources.text_files.arrow_json import ArrowJson
 from tallybayes.sources.text_files.cells import Kind, Misfit
 from tallybayes.sources.text_files.json_batches import Infinite, as_cells, settle
+from tallybayes.sources.text_files.jsonlines import JsonText
 from tallybayes.sources.text_files.options import Spelling
 
 __all__ = ["JsonBlock", "JsonReader"]
@@ -25,8 +26,8 @@ class JsonReader:
 
     Parameters
     ----------
-    name : str
-        The file, for messages.
+    text : JsonText
+        The file.
     spelling : Spelling
     kinds : dict
         The kinds of columns that are known.
@@ -34,20 +35,20 @@ class JsonReader:
         Says whether a column is read.
     """
 
-    name: str
+    text: JsonText
     spelling: Spelling
     wanted: Callable[[str], bool]
 
     def __init__(
         self,
-        name: str,
+        text: JsonText,
         spelling: Spelling,
         kinds: dict[str, Kind | None],
         wanted: Callable[[str], bool],
     ) -> None:
-        self.name, self.spelling, self.wanted = name, spelling, wanted
+        self.text, self.spelling, self.wanted = text, spelling, wanted
         self.kinds = kinds
-        self._quick = ArrowJson(wanted)
+        self._quick = ArrowJson(wanted, text.flattening)
         self._last: JsonBlock | None = None
 
     def block(self, lines: list[bytes], first: int) -> JsonBlock | None:
@@ -106,7 +107,8 @@ class JsonBlock:
             misfit.row = self._line(misfit.row) - 1
             raise
         except Infinite as found:
-            raise found.error(reader.name, f"line {self._line(found.row):,}") from None
+            where = f"{reader.text.unit} {self._line(found.row):,}"
+            raise found.error(reader.text.name, where) from None
 
     def settle(self) -> None:
         """Enters what columns are by their first values, here or in blocks before."""
@@ -128,7 +130,7 @@ class JsonBlock:
         if self._table is None:
             reader, lines = self._reader, self._lines or []
             self._table = jsonlines.parsed(
-                reader.name, lines, self._first, reader.wanted, self._quick
+                reader.text, lines, self._first, reader.wanted, self._quick
             )
         return self._table
 

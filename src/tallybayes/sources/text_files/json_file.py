@@ -1,15 +1,18 @@
-"""JSON lines as a source: blocks that are parsed on threads; each cell is what it is by itself."""
+"""JSON lines and arrays as a source: blocks are parsed on threads; each cell is what it is by
+itself."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from tallybayes.errors import LeftOutWarning, SourceError, warn_user
 from tallybayes.sources.arrow_types import columns_of
 from tallybayes.sources.contract import Part, ReadAgain, SourceColumn
+from tallybayes.sources.flattening import Flattening, flatten_hint
 from tallybayes.sources.opening.stream import Stream
 from tallybayes.sources.text_files import jsonlines
 from tallybayes.sources.text_files.cells import Kind, Misfit
@@ -18,13 +21,13 @@ from tallybayes.sources.text_files.json_blocks import JsonBlock, JsonReader
 from tallybayes.sources.text_files.jsonlines import NestedValue
 from tallybayes.sources.text_files.options import Spelling
 from tallybayes.sources.text_files.text_file import TextFile
-from tallybayes.tables import Table, arrow
+from tallybayes.tables import Empty, Table, arrow
 
 __all__ = ["JsonLines"]
 
 
 class JsonLines(TextFile):
-    """A file of JSON lines.
+    """A file of JSON lines, or a JSON array.
 
     Parameters
     ----------
@@ -36,6 +39,8 @@ class JsonLines(TextFile):
     left_out : collection of str
         Columns that are not read, and may hold what cannot be.
     spelling : Spelling
+    flatten : bool
+        Whether the keys of objects within rows are columns, such as a.b.
     **options
         Of :class:`~tallybayes.sources.text_files.json_batches.JsonBatches`.
     """
@@ -54,8 +59,10 @@ class JsonLines(TextFile):
         mixed: Collection[str] = (),
         left_out: Collection[str] = (),
         spelling: Spelling = Spelling(),  # noqa: B008  # frozen
+        flatten: bool = False,
         **options: Any,
     ) -> None:
+        options["flattening"] = Flattening() if flatten else None
         self._open: Callable[..., JsonBatches] = partial(JsonBatches, path, **options)
         self.spelling = spelling
         file = self._open(stream=stream)
@@ -95,7 +102,11 @@ class JsonLines(TextFile):
         finally:
             batches.close()  # and the file
         found |= {name: SourceColumn(name, None, kind) for name, kind in self._nested.items()}
-        return {name: found.get(name, SourceColumn(name, None, "text")) for name in file.columns}
+        columns = {n: found.get(n, SourceColumn(n, None, "text")) for n in file.columns}
+        if file.text.flattening is not None:
+            late = file.text.flattening.without_values()
+            columns |= {name: SourceColumn(name, "text", "null") for name in late}
+        return columns
 
     def _gone(self) -> SourceError:
         return SourceError(
@@ -121,7 +132,8 @@ class JsonLines(TextFile):
         def wanted(name: str) -> bool:
             return name not in unread and (asked is None or name in asked)
 
-        yield from (self._once if self.once else self._beside)(file, kinds, wanted)
+        for part in (self._once if self.once else self._beside)(file, kinds, wanted):
+            yield part._replace(read=partial(_with_all, part, names or ()))
 
     def written(self) -> Iterator[Any]:
         self.columns()  # which of them are nested
@@ -129,7 +141,7 @@ class JsonLines(TextFile):
         with closing(file.opened()) as stream:
             unread = {*self._left_out, *self._nested}
             for batch in jsonlines.batches(
-                self.name, stream, file.block, lambda name: name not in unread
+                file.text, stream, file.block, lambda name: name not in unread
             ):
                 yield batch.table
 
@@ -144,7 +156,7 @@ class JsonLines(TextFile):
         for name, kind in nested.items():
             warn_user(
                 f"{self.name}: column {name!r} holds an {kind}, which is not a scalar, and is left "
-                "out",
+                f"out{flatten_hint(kind)}",
                 LeftOutWarning,
             )
         return self._left_out.union(nested)
@@ -170,22 +182,29 @@ class JsonLines(TextFile):
         self, file: JsonBatches, kinds: dict[str, Kind | None], wanted: Callable[[str], bool]
     ) -> Iterator[Part]:
         """The rows of a file, of which threads parse the blocks."""
-        reader = JsonReader(file.name, self.spelling, kinds, wanted)
+        reader = JsonReader(file.text, self.spelling, kinds, wanted)
         begun = False
         with closing(file.opened()) as stream:
             for lines, first in jsonlines.blocks(stream, file.block):
                 block = reader.block(lines, first)
                 if block is not None:
-                    read = partial(self._read, block)
+                    read = partial(self._read, block, file.text.unit)
                     yield Part(read, self.name, False, file.where, stream.done)
                     begun = True
         if not begun:
             raise file.without_rows()
 
-    def _read(self, block: JsonBlock) -> Table:
+    def _read(self, block: JsonBlock, unit: str) -> Table:
         try:
             return arrow.read(block.read())
         except Misfit as misfit:
             self._mixed.add(misfit.column)
-            where = f"{self.name}, line {misfit.row + 1:,}"
+            where = f"{self.name}, {unit} {misfit.row + 1:,}"
             raise ReadAgain(where, misfit.column, misfit.value, misfit.kind) from None
+
+
+def _with_all(part: Part, names: Sequence[str]) -> Table:
+    """The rows of a part; columns without a value in it are there as well."""
+    table = part.read()
+    lacking = {n: Empty(table.n_rows) for n in names if n not in table.columns}
+    return replace(table, columns=table.columns | lacking) if lacking else table

@@ -1,4 +1,7 @@
-"""JSON lines: an object a line. Keys that a line lacks are missing values."""
+"""JSON lines: an object a line. Keys that a line lacks are missing values.
+
+The elements of a JSON array come as lines, too, and objects within objects may be flattened.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +9,41 @@ import codecs
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from tallybayes.errors import SourceError, listed
-from tallybayes.sources.opening.stream import Stream
+from tallybayes.sources.flattening import HINT as FLATTEN
+from tallybayes.sources.flattening import Flattening, SameName, flat
 from tallybayes.sources.text_files.arrow_json import ArrowJson
 from tallybayes.sources.text_files.batch import Batch
+from tallybayes.sources.text_files.json_array import too_deep
 
-__all__ = ["NestedValue", "batches", "blocks", "first_keys", "lines_of_rows", "parsed"]
+__all__ = ["JsonText", "NestedValue", "batches", "blocks", "first_keys", "lines_of_rows", "parsed"]
 
 MAX_SHOWN = 40  # characters of a value in a message
-HINT = ": turn the array into lines (jq -c '.[]')"
+
+
+class JsonText(NamedTuple):
+    """A file of JSON.
+
+    Parameters
+    ----------
+    name : str
+    unit : str
+        What a row is: a "line", or an "element" of an array.
+    flattening : Flattening, optional
+        Of objects; without it, columns do not hold any.
+    """
+
+    name: str
+    unit: str = "line"
+    flattening: Flattening | None = None
+
+    def at(self, number: int) -> str:
+        """A row for messages, by its number from 1."""
+        return f"{self.name}, {self.unit} {number}"
 
 
 class NestedValue(SourceError):
@@ -32,15 +57,16 @@ class NestedValue(SourceError):
         self.column, self.kind = column, kind
 
 
-def _column(values: list[Any], name: str, path: str, lines: list[int]) -> Any:
+def _column(values: list[Any], name: str, text: JsonText, lines: list[int]) -> Any:
     """Values as a column of one type; mixed ones become strings."""
     types = {type(value) for value in values} - {type(None)}
     for odd in (dict, list):
         if odd in types:
             at = next(i for i, value in enumerate(values) if type(value) is odd)
             raise NestedValue(
-                f"{path}, line {lines[at]}: {name!r} holds {_beginning(values[at])}; columns "
-                f"hold numbers, strings or true/false: unpack it, or leave it out of the file",
+                f"{text.at(lines[at])}: {name!r} holds {_beginning(values[at])}; columns "
+                "hold numbers, strings or true/false: unpack it, or leave it out of the file"
+                + (FLATTEN if odd is dict else ""),
                 name,
                 "object" if odd is dict else "array",
             )
@@ -63,21 +89,29 @@ def _beginning(value: Any) -> str:
     return "".join(pieces)[:MAX_SHOWN]
 
 
-def first_keys(head: bytes) -> list[str]:
+def first_keys(head: bytes, flatten: bool = False) -> list[str]:
     """The keys of the first rows, of the first bytes of a file; nothing where they hold less than
     a row."""
     keys: dict[str, None] = {}
+    flattening = Flattening()
     for line in head.removeprefix(codecs.BOM_UTF8).split(b"\n"):
         try:
             row = json.loads(line) if line.strip() else {}
+            if isinstance(row, dict):
+                keys.update(dict.fromkeys(flattening.row(row) if flatten else row))
         except (ValueError, RecursionError):  # cut off, or reading it explains it
             break
-        keys.update(dict.fromkeys(row) if isinstance(row, dict) else {})
-    return list(keys)
+    return [*keys, *flattening.without_values()]
 
 
-def _rows(path: str, lines: Iterable[bytes], first: int) -> Iterator[tuple[int, dict[str, Any]]]:
+def _has_open_keys(text: JsonText, row: dict[str, Any]) -> bool:
+    """Whether null stands in a flattened row, perhaps for an object with a key that is read."""
+    return text.flattening is not None and any(value is None for _, value in flat(row))
+
+
+def _rows(text: JsonText, lines: Iterable[bytes], first: int) -> Iterator[tuple[int, Any]]:
     """The number of each line that holds an object, the first being `first`, and the object."""
+    each = "one object per line" if text.unit == "line" else "objects"
     for number, line in enumerate(lines, first):
         if number == 1:
             line = line.removeprefix(codecs.BOM_UTF8)
@@ -86,43 +120,39 @@ def _rows(path: str, lines: Iterable[bytes], first: int) -> Iterator[tuple[int, 
         try:
             row = json.loads(line)
         except ValueError as error:
-            hint = HINT if line.lstrip().startswith(b"[") else ""
             raise SourceError(
-                f"{path}, line {number} is not valid JSON ({error}): JSON lines hold one object "
-                f"per line{hint}"
+                f"{text.at(number)} is not valid JSON ({error}): JSON {text.unit}s hold {each}"
             ) from None
         except RecursionError:
-            raise SourceError(
-                f"{path}, line {number} holds objects or arrays within each other, too deep to be "
-                "read: columns hold numbers, strings or true/false, so leave it out of the file"
-            ) from None
+            raise too_deep(text.at(number)) from None
         if not isinstance(row, dict):
-            hint = HINT if isinstance(row, list) else ": each line has to be one"
-            raise SourceError(f"{path}, line {number} is not a JSON object{hint}")
+            raise SourceError(
+                f"{text.at(number)} is not a JSON object: each {text.unit} has to be one"
+            )
         yield number, row
 
 
-def lines_of_rows(path: str, stream: Stream) -> Iterator[int]:
+def lines_of_rows(text: JsonText, stream: Any) -> Iterator[int]:
     """The line of each row, from 1."""
-    return (number for number, _ in _rows(path, io.BufferedReader(stream), 1))
+    return (number for number, _ in _rows(text, io.BufferedReader(stream), 1))
 
 
 def batches(
-    path: str, stream: Stream, block: int, wanted: Callable[[str], bool]
+    text: JsonText, stream: Any, block: int, wanted: Callable[[str], bool]
 ) -> Iterator[Batch]:
     """The rows; numbers are float64, and columns that are not wanted are empty.
 
     A row in which no key is wanted is an error: its keys are misspelt, or it is of another file.
     """
-    first, quick = 0, ArrowJson(wanted)
+    first, quick = 0, ArrowJson(wanted, text.flattening)
     for lines, number in blocks(stream, block):
-        table = parsed(path, lines, number, wanted, quick)
+        table = parsed(text, lines, number, wanted, quick)
         if table is not None:
             yield Batch(table, first, stream.done)
             first += table.num_rows
 
 
-def blocks(stream: Stream, block: int) -> Iterator[tuple[list[bytes], int]]:
+def blocks(stream: Any, block: int) -> Iterator[tuple[list[bytes], int]]:
     """The lines of a file, so many bytes at a time, with the number of the first of them."""
     file, number = io.BufferedReader(stream), 1
     while lines := file.readlines(block):
@@ -131,34 +161,39 @@ def blocks(stream: Stream, block: int) -> Iterator[tuple[list[bytes], int]]:
 
 
 def parsed(
-    path: str, lines: list[bytes], first: int, wanted: Callable[[str], bool], quick: ArrowJson
+    text: JsonText, lines: list[bytes], first: int, wanted: Callable[[str], bool], quick: ArrowJson
 ) -> Any:
     """The rows of some lines as a table, of which the first has that number; None where all are
     blank."""
     table = quick.table(lines)
     if table is None:  # as Python reads it, with an error that names the line
-        table = _table(path, lines, first, wanted)
+        table = _table(text, lines, first, wanted)
     return table
 
 
-def _table(path: str, lines: list[bytes], first: int, wanted: Callable[[str], bool]) -> Any:
+def _table(text: JsonText, lines: list[bytes], first: int, wanted: Callable[[str], bool]) -> Any:
     """The rows of some lines, of which the first has that number; None where all are blank."""
     rows: list[dict[str, Any]] = []
     numbers: list[int] = []
     names: dict[str, None] = {}
-    for number, row in _rows(path, lines, first):
-        if not any(map(wanted, row)):
+    for number, given in _rows(text, lines, first):
+        row = given
+        if text.flattening is not None:
+            try:
+                row = text.flattening.row(given)
+            except SameName as error:
+                raise SourceError(f"{text.at(number)}: {error}") from None
+        if not any(map(wanted, row)) and not _has_open_keys(text, given):
             has = f"it has {listed(row, 10)}" if row else "it is empty"
-            raise SourceError(f"{path}, line {number} has none of the keys that are read: {has}")
+            raise SourceError(f"{text.at(number)} has none of the keys that are read: {has}")
         rows.append(row)
         numbers.append(number)
         names.update(dict.fromkeys(row))
     if not rows:
         return None
     nothing = pa.nulls(len(rows))
-    return pa.table(
-        {
-            n: _column([row.get(n) for row in rows], n, path, numbers) if wanted(n) else nothing
-            for n in names
-        }
-    )
+    columns = {
+        n: _column([row.get(n) for row in rows], n, text, numbers) if wanted(n) else nothing
+        for n in names
+    }
+    return pa.table(columns or {"": nothing})

@@ -105,7 +105,7 @@ class Counting:
     def model_file(self, model: TableClassifier) -> ModelFile:
         """The model with what its file holds besides."""
         file = ModelFile(model, self.target, {}, self.rows.spelling)
-        file.weight_column = self.rows.weight
+        file.weight_column, file.flatten = self.rows.weight, self.rows.flatten
         declared = self._declared_kinds()
         for name in file.names:
             file.kinds[name] = declared.get(name)

@@ -69,7 +69,7 @@ def fit(request: TextFit, source: DocumentSource, reading: Reading) -> None:
     source.keep_unlabelled = request.settings["unlabelled"] is not None
     with progress() as bar:
         model = learned(source, request.settings, bar, None)
-        file = DocumentFile(model, request.target, request.column)
+        file = DocumentFile(model, request.target, request.column, flatten=reading.flatten)
     if source.keep_unlabelled:
         note_counted_unlabelled(source, model)
     else:

@@ -46,6 +46,10 @@ class Wanted:
     skip_unlabelled : bool
     block : int or None
         Bytes of rows that are parsed at a time.
+    flatten : bool
+        Whether keys of objects within rows are columns.
+    union_by_name : bool
+        Whether files of rows may have other columns than the first.
     alone : set of str, optional
         The columns that rows may have beside documents and labels; any by default.
     """
@@ -58,6 +62,8 @@ class Wanted:
     label: str | None = None
     skip_unlabelled: bool = False
     block: int | None = None
+    flatten: bool = False
+    union_by_name: bool = False
     alone: set[str] | None = None
 
 
@@ -127,6 +133,8 @@ def open_rows(paths: list[str], wanted: Wanted) -> DocumentSource:
         paths,
         cast("Format | None", wanted.format),
         layout=wanted.layout,
+        flatten=wanted.flatten,
+        union_by_name=wanted.union_by_name,
         spelling=spelling_of_documents(wanted.target),
         block=wanted.block or BLOCK_BYTES,
     )
