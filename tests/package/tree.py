@@ -27,7 +27,7 @@ def name_of(module: Path) -> str:
 
 
 EXTRAS = {"typer", "rich", "duckdb", "matplotlib", "seaborn", "pyspark", "sqlglot", "onnx"}
-EXTRAS |= {"adbc_driver_manager", "adbc_driver_postgresql"}
+EXTRAS |= {"adbc_driver_manager", "adbc_driver_postgresql", "python_calamine"}
 """Libraries of the optional extras: a module that needs one is skipped where it is missing."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -24,8 +24,8 @@ from tallybayes.diagnosis.profile import Profile, Seen, profile_of
 from tallybayes.errors import SourceError, TallyWarning, listed
 from tallybayes.readable import html_table
 from tallybayes.sources.contract import Part, Source, SourceColumn
-from tallybayes.sources.files import csv, files_of
-from tallybayes.sources.opening.foreign import need_readable
+from tallybayes.sources.files import csv, files, files_of
+from tallybayes.sources.opening.foreign import is_workbook, need_readable
 from tallybayes.sources.opening.sniffing import format_of
 from tallybayes.sources.opening.stream import Stream, read_once
 from tallybayes.sources.text_files.options import Spelling
@@ -35,7 +35,18 @@ __all__ = ["Diagnosis", "diagnosed", "doctor"]
 
 TRIED_ROWS = 2_000
 ORDER = (
-    *("encoding", "delimiter", "skip", "header", "thousands", "decimal", "dates"),
+    *(
+        "sheet",
+        "flatten",
+        "union_by_name",
+        "encoding",
+        "delimiter",
+        "skip",
+        "header",
+        "thousands",
+        "decimal",
+        "dates",
+    ),
     *("missing", "missing_of", "columns"),
 )
 MAX_CLASSES = 50  # of a column that may be the target
@@ -190,42 +201,52 @@ def doctor(source: Any, target: str | None = None) -> Diagnosis:
     return diagnosed(source, target, " ".join(map(quoted, paths)), repr(given))
 
 
-def diagnosed(source: Any, target: str | None, named: str, given: str) -> Diagnosis:
-    """The diagnosis of a source: the command calls it `named`, the lines of Python `given`."""
+def diagnosed(
+    source: Any,
+    target: str | None,
+    named: str,
+    given: str,
+    options: Mapping[str, Any] | None = None,
+) -> Diagnosis:
+    """The diagnosis of a source: the command calls it `named`, the lines of Python `given`. Paths
+    are read with these options of :func:`tallybayes.files`."""
     paths = _paths(source)
     changes: dict[str, Any] = {}
     findings: list[Finding] = []
-    text = _begins_as_text(paths)
-    if text is not None:
-        changes, findings = layout_of(text)
-    rows = _opened(source, paths, changes, text is not None)
+    format, head = _beginning(paths)
+    if format == "csv":
+        changes, findings = layout_of(head)
+    changes |= options or {}
+    read = csv if format == "csv" else files if format in ("excel", "jsonl") or options else None
+    rows = _opened(source, paths, changes, read)
     header = list(rows.columns()) if not hasattr(rows, "header") else list(rows.header)
     profile = profile_of(rows, header)
     if not profile.n_rows:
         raise SourceError(f"{rows.name} has no rows")
     target = _target(rows.name, header, profile, target)
-    columns, changes = _read(profile, header, target, changes, text is not None)
+    columns, changes = _read(profile, header, target, changes, read is not None)
     findings = [*findings, *compared(profile, target)]
     label = None if target is None else profile.columns[target]
     spelling = _spelling(changes)
     classes = {} if label is None else _classes(label, spelling.of(str(target)).missing)
     if target is not None and label is not None:
-        findings += _of_labels(target, label, classes, changes, columns, text is not None)
+        findings += _of_labels(target, label, classes, changes, columns, read is not None)
     changes = _with_columns(changes, [*findings, *(f for c in columns for f in c.findings)], target)
     if getattr(rows, "nameless", False):
         findings.append(NAMELESS)
     changes = {name: changes[name] for name in ORDER if name in changes}
     unlabelled = 0 if label is None else profile.n_rows - sum(classes.values())
     families = dict(changes.get("columns", {}))
-    options = {k: v for k, v in changes.items() if k != "columns"}
+    chosen = {k: v for k, v in changes.items() if k != "columns"}
     command = _command(named, target, changes, unlabelled)
-    call = _call(given, target, options, families, unlabelled)
+    reader = "csv" if read is csv else "files"
+    call = _call(given, target, reader, chosen, families, unlabelled)
     if target is None:
         tried, sound = "not tried: name the column of labels by target= or --target", False
     elif not columns:
         tried, sound = f"not tried: there is no column beside {target!r} to learn from", False
     else:
-        tried, sound = _tried(_opened(source, paths, options, text is not None), target, families)
+        tried, sound = _tried(_opened(source, paths, chosen, read), target, families)
     return Diagnosis(
         rows.name,
         profile.n_rows,
@@ -248,13 +269,13 @@ def _paths(source: Any) -> list[str]:
     return []
 
 
-def _begins_as_text(paths: Sequence[str]) -> bytes | None:
-    """The first bytes of the first file, where it is delimited text."""
+def _beginning(paths: Sequence[str]) -> tuple[str | None, bytes]:
+    """The format of the first file, and its first bytes; None where paths are no files."""
     from tallybayes.sources.databases.duckdb import is_file
     from tallybayes.sources.databases.names import is_url
 
     if not paths or is_url(paths[0]) or is_file(paths[0]):
-        return None
+        return None, b""
     first = files_of(paths[0])[0]
     if read_once(first):
         raise SourceError(f"{first} can be read only once, and is looked at twice: save it first")
@@ -263,16 +284,23 @@ def _begins_as_text(paths: Sequence[str]) -> bytes | None:
     except OSError as error:
         raise SourceError(f"{first}: {error.strerror}") from None
     try:
-        need_readable(first, stream.head)
-        is_text = format_of(first, stream.head) == "csv"
-        return stream.look(lambda head: head.count(b"\n") > 1) if is_text else None
+        if not is_workbook(first, stream.head):
+            need_readable(first, stream.head)
+        format = format_of(first, stream.head)
+        is_text = format == "csv"
+        return format, stream.look(lambda head: head.count(b"\n") > 1) if is_text else b""
     finally:
         stream.close()
 
 
-def _opened(source: Any, paths: Sequence[str], options: Mapping[str, Any], is_text: bool) -> Any:
-    if is_text:
-        return csv(list(paths), **options)
+def _opened(
+    source: Any,
+    paths: Sequence[str],
+    options: Mapping[str, Any],
+    read: Callable[..., Source] | None,
+) -> Any:
+    if read is not None:
+        return read(list(paths), **options)
     from tallybayes.estimators.tables.sources.part_by_part import rows_of
 
     rows = rows_of(source)
@@ -446,6 +474,7 @@ def _command(shown: str, target: str | None, changes: Mapping[str, Any], unlabel
 def _call(
     given: str,
     target: str | None,
+    reader: str,
     options: Mapping[str, Any],
     families: Mapping[str, Any],
     unlabelled: int,
@@ -457,7 +486,7 @@ def _call(
         lines.append("from tallybayes.families import Categorical")
     if options:
         written = ", ".join([given, *(f"{key}={value!r}" for key, value in options.items())])
-        lines.append(f"rows = tallybayes.csv({written})")
+        lines.append(f"rows = tallybayes.{reader}({written})")
         given = "rows"
     declared = ", ".join(
         f"{column!r}: {'None' if family is None else 'Categorical()'}"

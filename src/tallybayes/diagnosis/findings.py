@@ -112,7 +112,7 @@ def null_options(name: str, strings: Iterable[str]) -> str:
 
 
 def options_of(changes: Mapping[str, Any]) -> str:
-    """Options of :func:`tallybayes.csv`, and families, as the command line has them."""
+    """Options of :func:`tallybayes.files`, and families, as the command line has them."""
     named = {",": ",", ".": ".", " ": "space", "'": "apostrophe"}
     parts: list[str] = []
     for name, value in changes.items():
@@ -128,6 +128,8 @@ def options_of(changes: Mapping[str, Any]) -> str:
         elif name == "columns":
             for column, family in value.items():
                 parts.append(f"--column {quoted(f'{column}={_family(family)}')}")
+        elif name in ("flatten", "union_by_name"):
+            parts.append(f"--{name.replace('_', '-')}")
         elif name == "thousands":
             parts.append(f"--thousands {named[value]}")
         elif name == "delimiter":

@@ -12,7 +12,7 @@ from typing import Any
 from tallybayes.errors import SourceError, listed
 from tallybayes.sources.contract import Source, SourceColumn
 from tallybayes.sources.opening.faults import explained
-from tallybayes.sources.opening.foreign import need_readable
+from tallybayes.sources.opening.foreign import is_workbook, need_readable
 from tallybayes.sources.opening.places import files_at, is_remote
 from tallybayes.sources.opening.sniffing import FORMATS, Format, format_of
 from tallybayes.sources.opening.stream import Stream, read_once
@@ -36,6 +36,7 @@ TITLES: dict[Format, str] = {
     "jsonl": "JSON lines",
     "parquet": "a Parquet file",
     "arrow": "an Arrow file",
+    "excel": "an Excel workbook",
 }
 
 
@@ -88,7 +89,7 @@ def _files_in(folder: Path) -> list[str]:
     for path in sorted(folder.rglob("*")):
         inner = path.relative_to(folder).parts
         if (
-            any(name.startswith((".", "_")) for name in inner)
+            any(name.startswith((".", "_", "~$")) for name in inner)  # ~$ is a lock of Excel
             or suffix_of(path.name) not in FORMATS
         ):
             continue
@@ -207,6 +208,10 @@ def files(
     paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     format: Format | None = None,
+    sheet: str | None = None,
+    header: bool = True,
+    names: Sequence[str] | None = None,
+    skip: int = 0,
     flatten: bool = False,
     union_by_name: bool = False,
     decimal: str = ".",
@@ -224,9 +229,17 @@ def files(
     ----------
     paths : path-like or list of them
         Files, folders, patterns or URLs; files may be packed.
-    format : {"csv", "jsonl", "parquet", "arrow"}, optional
+    format : {"csv", "jsonl", "parquet", "arrow", "excel"}, optional
         By default found from the content and the name. "jsonl" is JSON lines, or one array of
-        objects.
+        objects; "excel" is a workbook, xlsx, xlsb, xls or ods (extra ``excel``).
+    sheet : str, optional
+        The sheet of a workbook; by default the only one that has values.
+    header : bool, default=True
+        Whether the first row of a sheet, or line of CSV, has the names of the columns.
+    names : sequence of str, optional
+        The names of all columns, in place of those of the header.
+    skip : int, default=0
+        How many rows of a sheet, or lines of CSV, come before the header or before the first row.
     flatten : bool, default=False
         Whether the keys of objects within rows of JSON, and the fields of structs of Parquet and
         Arrow, are columns: the key b of an object in column a is the column a.b. By default, such
@@ -235,8 +248,8 @@ def files(
         Whether the files may have other columns than the first; a column that a file lacks is
         missing there.
     decimal : {".", ","}, default="."
-        The decimal sign of numbers in CSV, and in strings of JSON; so are the options below.
-        Columns of Parquet and Arrow have types.
+        The decimal sign of numbers in CSV, in strings of JSON and in cells of text; so are the
+        options below. Columns of Parquet and Arrow, and cells of numbers and dates, have types.
     thousands : {".", ",", "'", " "}, optional
         The sign between groups of three digits.
     dates : {"ymd", "dmy", "mdy"}, default="ymd"
@@ -277,6 +290,8 @@ def files(
     return source_of_paths(
         _given(paths),
         format,
+        layout=Layout(header=header, names=None if names is None else tuple(names), skip=skip),
+        sheet=sheet,
         flatten=flatten,
         union_by_name=union_by_name,
         spelling=_spelling(decimal, thousands, dates, missing, missing_of),
@@ -304,6 +319,7 @@ def source_of_paths(
     format: Format | None = None,
     *,
     layout: Layout = Layout(),  # noqa: B008  # frozen
+    sheet: str | None = None,
     flatten: bool = False,
     union_by_name: bool = False,
     **text: Any,
@@ -313,10 +329,12 @@ def source_of_paths(
     Parameters
     ----------
     paths : sequence of str
-    format : {"csv", "jsonl", "parquet", "arrow"}, optional
+    format : {"csv", "jsonl", "parquet", "arrow", "excel"}, optional
         Found by the first bytes and the suffix by default.
     layout : Layout
-        Of CSV; other formats have none.
+        Of CSV; of a workbook, the header and what comes before it. Other formats have none.
+    sheet : str, optional
+        Of a workbook.
     flatten : bool
         Whether the keys of objects within rows are columns, such as a.b. CSV has no objects.
     union_by_name : bool
@@ -333,7 +351,7 @@ def source_of_paths(
     if not found:
         raise SourceError("the list of paths is empty: name at least one file")
     names = [name for _, name in found]
-    sources = [_source_of_file(name, format, layout, flatten, text) for name in names]
+    sources = [_source_of_file(name, format, layout, sheet, flatten, text) for name in names]
     keys = [keys_of(path, name) if _is_folder(path) else {} for path, name in found]
     _need_same_keys(names, keys)
     sources = _with_columns(sources, keys, union_by_name)
@@ -377,14 +395,22 @@ def _with_columns(
 
 
 def _source_of_file(
-    path: str, format: Format | None, layout: Layout, flatten: bool, text: dict[str, Any]
+    path: str,
+    format: Format | None,
+    layout: Layout,
+    sheet: str | None,
+    flatten: bool,
+    text: dict[str, Any],
 ) -> Source:
     name = "standard input" if path == "-" else path
     with explained(name, "data"):
         stream = Stream(path)
         try:
-            need_readable(name, stream.head)
+            if not (is_workbook(name, stream.head) and format in (None, "excel")):
+                need_readable(name, stream.head)
             format = format or format_of(name, stream.head)
+            if sheet is not None and format != "excel":
+                raise SourceError(f"{name} is {TITLES[format]}, and sheet is for Excel: omit it")
         except BaseException:
             stream.close()
             raise
@@ -392,12 +418,19 @@ def _source_of_file(
         from tallybayes.sources.text_files.csv_file import CsvFile
 
         return CsvFile(path, stream, layout=layout, **text)
-    if layout.given:
+    given = [*layout.given]
+    if format == "excel":
+        given = [option for option in given if option in ("delimiter", "encoding")]
+    if given:
         stream.close()
         raise SourceError(
-            f"{name} is {TITLES[format]}, and {listed(layout.given)} is for CSV. Omit it, or read "
+            f"{name} is {TITLES[format]}, and {listed(given)} is for CSV. Omit it, or read "
             "other files separately"
         )
+    if format == "excel":
+        from tallybayes.sources.text_files.sheet_file import SheetFile
+
+        return SheetFile(path, stream, sheet=sheet, layout=layout, **text)
     if format == "jsonl":
         from tallybayes.sources.text_files.json_file import JsonLines
 

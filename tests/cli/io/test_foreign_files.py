@@ -112,8 +112,8 @@ WRONG = [
     ("fit", "nothing.csv", "-t", "y"),
     ("fit", "t.csv", "-t", "z"),
     ("predict", "t.tally", "nothing.csv"),
-    ("predict", "t.tally", "book.xlsx"),
-    ("evaluate", "t.tally", "book.xlsx"),
+    ("predict", "t.tally", "page.pdf"),
+    ("evaluate", "t.tally", "page.pdf"),
     ("predict", "t.csv", "t.tally"),
     ("predict", "t.tally", "t.csv", "-o", "no/folder/out.csv"),
 ]
@@ -123,8 +123,7 @@ WRONG = [
 def test_what_is_wrong_with_a_file_is_said_before_anything_slow_is_imported(run, tmp_path, words):
     (tmp_path / "t.csv").write_text("x,y\n" + "1.5,a\n2.5,b\n" * 9)
     run("fit", "t.csv", "-t", "y", "--plain", "--no-estimate")
-    with zipfile.ZipFile(tmp_path / "book.xlsx", "w") as book:
-        book.writestr("xl/workbook.xml", "<workbook/>")
+    (tmp_path / "page.pdf").write_bytes(b"%PDF-1.7")
     script = (
         "import sys\n"
         "from tallybayes.cli import main\n"

@@ -25,6 +25,7 @@ from tallybayes.cli.arguments.reading_options import (
     Names,
     NoUsualNulls,
     NullStrings,
+    Sheet,
     Skip,
     SkipUnlabelled,
     Sql,
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TEXT_FORMATS", "Reading", "reads", "reads_labels", "reads_training"]
 
-FORMATS = ("csv", "jsonl", "parquet", "arrow")
+FORMATS = ("csv", "jsonl", "parquet", "arrow", "excel")
 TEXT_FORMATS = ("mbox", "text")
 LABEL_OPTIONS = ("skip_unlabelled", "label", "weight")  # options for where labels are read
 EXPECTED_OPTIONS = ("text", "label")  # and for where a model declares what is expected
@@ -92,6 +93,7 @@ class Reading:
         table: TableName = None,
         union_by_name: UnionByName = False,
         flatten: Flatten = False,
+        sheet: Sheet = None,
         skip_unlabelled: SkipUnlabelled = False,
         label: Label = None,
         weight: Weight = None,
@@ -118,6 +120,7 @@ class Reading:
         self.text, self.label, self.weight = text, label, weight
         self.skip_unlabelled = skip_unlabelled
         self.block, self.union_by_name, self.flatten = block, union_by_name, flatten
+        self.sheet = sheet
         self.sql, self.table, self._queried = sql, table, False
 
     def open(
@@ -147,6 +150,7 @@ class Reading:
             paths,
             cast("Format | None", self.format),
             layout=self.layout,
+            sheet=self.sheet,
             flatten=flatten,
             spelling=spelling,
             mixed=[] if file is None else file.columns_with_strings,
@@ -266,6 +270,7 @@ class Reading:
             target=target,
             skip_unlabelled=self.skip_unlabelled,
             block=self.block,
+            sheet=self.sheet,
             flatten=self.flatten,
             union_by_name=self.union_by_name,
             alone=set(left_out),
@@ -289,6 +294,7 @@ class Reading:
             label=self.label,
             skip_unlabelled=self.skip_unlabelled,
             block=self.block,
+            sheet=self.sheet,
             flatten=self.flatten or (file is not None and file.flatten),
             union_by_name=self.union_by_name,
         )

@@ -21,6 +21,7 @@ __all__ = [
     "Names",
     "NoUsualNulls",
     "NullStrings",
+    "Sheet",
     "Skip",
     "SkipUnlabelled",
     "Sql",
@@ -76,8 +77,8 @@ HeaderLine = Annotated[
         "--header/--no-header",
         rich_help_panel=PANEL,
         show_default=False,
-        help="Whether the first line of CSV has the names of the columns (default: it has). "
-        "Without one they are column1, column2, …, or those of --names.",
+        help="Whether the first line of CSV, or row of a sheet, has the names of the columns "
+        "(default: it has). Without one they are column1, column2, …, or those of --names.",
     ),
 ]
 Names = Annotated[
@@ -85,7 +86,7 @@ Names = Annotated[
     typer.Option(
         metavar="A,B,…",
         rich_help_panel=PANEL,
-        help="The names of all columns of CSV, in place of those of the header.",
+        help="The names of all columns of CSV or of a sheet, in place of those of the header.",
     ),
 ]
 Skip = Annotated[
@@ -95,7 +96,8 @@ Skip = Annotated[
         min=0,
         rich_help_panel=PANEL,
         show_default=False,
-        help="How many lines of CSV come before the header, or before the first row.",
+        help="How many lines of CSV, or rows of a sheet, come before the header, or before the "
+        "first row.",
     ),
 ]
 FormatName = Annotated[
@@ -104,8 +106,8 @@ FormatName = Annotated[
         "--format",
         metavar="NAME",
         rich_help_panel=PANEL,
-        help="csv, jsonl, parquet or arrow, and for text mbox or text (a file is a document); by "
-        "default found from the content.",
+        help="csv, jsonl, parquet, arrow or excel, and for text mbox or text (a file is a "
+        "document); by default found from the content.",
     ),
 ]
 NullStrings = Annotated[
@@ -136,6 +138,15 @@ SkipUnlabelled = Annotated[
         metavar="",
         rich_help_panel=PANEL,
         help="Leave out rows without a label, and count them; by default they are an error.",
+    ),
+]
+Sheet = Annotated[
+    str | None,
+    typer.Option(
+        "--sheet",
+        metavar="NAME",
+        rich_help_panel=PANEL,
+        help="The sheet of an Excel workbook; by default the only one that has values.",
     ),
 ]
 Flatten = Annotated[

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from tallybayes.cli.arguments import options
+from tallybayes.cli.arguments.reading_options import Flatten, Sheet, UnionByName
 
 __all__ = ["run"]
 
@@ -27,6 +28,9 @@ def run(
         str | None,
         typer.Option("--table", metavar="NAME", help="The table, where FILE is a database."),
     ] = None,
+    sheet: Sheet = None,
+    flatten: Flatten = False,
+    union_by_name: UnionByName = False,
     json: options.Json = False,
 ) -> None:
     """Look at data before anything is learned from it.
@@ -37,11 +41,14 @@ def run(
     Examples: tallybayes doctor sales.csv --target sold; tallybayes doctor shop.duckdb --table sales
     """
     from tallybayes.cli.report.diagnosis import show
-    from tallybayes.diagnosis.doctor import diagnosed, doctor
+    from tallybayes.diagnosis.doctor import diagnosed
     from tallybayes.diagnosis.findings import quoted
 
     if sql is None and table is None:
-        show(doctor(data[0] if len(data) == 1 else data, target), json)
+        given = repr(data[0] if len(data) == 1 else data)
+        chosen = {"sheet": sheet, "flatten": flatten, "union_by_name": union_by_name}
+        chosen = {name: value for name, value in chosen.items() if value}
+        show(diagnosed(data, target, " ".join(map(quoted, data)), given, chosen), json)
         return
     from tallybayes.sources.find import source_of
 

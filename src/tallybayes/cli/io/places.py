@@ -9,7 +9,7 @@ from pathlib import Path
 from tallybayes.cli.terminal.failures import USAGE, Failure
 from tallybayes.replacing import need_writable
 from tallybayes.sources.databases.names import is_url
-from tallybayes.sources.opening.foreign import need_local, need_readable, office_document
+from tallybayes.sources.opening.foreign import is_workbook, need_local, need_readable
 from tallybayes.sources.opening.places import is_remote
 from tallybayes.sources.opening.unpacking import MAGIC
 
@@ -59,7 +59,7 @@ def need_data(path: str) -> None:
             head = file.read(512)
         if head[8:12] == b"DUCK":  # whose table or query is named apart
             return
-        packed = head.startswith(MAGIC) and office_document(path, head) is None
+        packed = head.startswith(MAGIC) or is_workbook(path, head)
         if not packed and not head.startswith(b"<"):  # which a text may
             need_readable(path, head)
 

@@ -212,7 +212,7 @@ def writing(
             yield writer
             writer.close()
         return
-    if Path(path).suffix.lower() not in FORMATS:
+    if FORMATS.get(Path(path).suffix.lower(), "excel") == "excel":
         raise Failure(
             f"-o {path}: the suffix gives the format: .csv, .tsv, .jsonl, .parquet or .arrow", USAGE
         )

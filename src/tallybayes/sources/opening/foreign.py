@@ -7,7 +7,14 @@ from pathlib import Path
 
 from tallybayes.errors import SourceError
 
-__all__ = ["PACKED", "header_hint", "need_local", "need_readable", "office_document"]
+__all__ = [
+    "PACKED",
+    "WORKBOOKS",
+    "header_hint",
+    "is_workbook",
+    "need_local",
+    "need_readable",
+]
 
 PACKED = {
     b"\x28\xb5\x2f\xfd": ("zstd", "zstd -dc"),
@@ -15,10 +22,12 @@ PACKED = {
     b"\xfd7zXZ\x00": ("xz", "xzcat"),
     b"\x04\x22\x4d\x18": ("lz4", "lz4 -dc"),
 }
-SAVE_AS = "save the sheet as CSV"
+WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+OLE = b"\xd0\xcf\x11\xe0"
+"""How files of Office before 2007 begin, and those with a password."""
 OTHERS = {
     b"%PDF": "a PDF document: copy its table into a CSV file",
-    b"\xd0\xcf\x11\xe0": f"an Excel workbook: {SAVE_AS}",
+    OLE: "a document of Office: save its table as CSV",
     b"SQLite format 3\x00": (
         "a SQLite database: sqlite3 -csv -header {path} 'SELECT * FROM …' | tallybayes … -"
     ),
@@ -56,7 +65,12 @@ def need_readable(path: str, head: bytes) -> None:
         if head.startswith(magic):
             raise SourceError(f"{path} is {name}-compressed: {tool} {path} | tallybayes … -")
     if head.startswith(b"PK\x03\x04"):
-        raise SourceError(f"{path} is {_archive(path, head)}")
+        if is_workbook(path, head):
+            raise SourceError(f"{path} is an Excel workbook, and no format is given for it")
+        raise SourceError(
+            f"{path} is a zip archive: unzip -p {path} NAME | tallybayes … -; or unpack it, and "
+            "give a folder of documents"
+        )
     if head[8:12] == b"DUCK":
         raise SourceError(
             f"{path} is a DuckDB database: duckdb -csv {path} 'FROM …' | tallybayes … -"
@@ -76,21 +90,14 @@ def need_readable(path: str, head: bytes) -> None:
         raise SourceError(f"{path} is XML: convert it to CSV or JSON lines")
 
 
-def office_document(path: str, head: bytes) -> str | None:
-    """What a zip file is, where it is a spreadsheet."""
-    if b"xl/" in head or b"[Content_Types].xml" in head or Path(path).suffix.lower() == ".xlsx":
-        return f"an Excel workbook: {SAVE_AS}"
-    if b"opendocument.spreadsheet" in head:
-        return f"an OpenDocument spreadsheet: {SAVE_AS}"
-    return None
-
-
-def _archive(path: str, head: bytes) -> str:
-    """What a zip file holds."""
-    return office_document(path, head) or (
-        f"a zip archive: unzip -p {path} NAME | tallybayes … -; or unpack it, and give a folder "
-        "of documents"
-    )
+def is_workbook(path: str, head: bytes) -> bool:
+    """Whether a file that begins so is a workbook of Excel or OpenDocument."""
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes[-2:]]
+    named = any(suffix in WORKBOOKS for suffix in suffixes)
+    if head.startswith(b"PK\x03\x04"):
+        inside = (b"xl/", b"[Content_Types].xml", b"opendocument.spreadsheet")
+        return named or any(name in head for name in inside)
+    return named and head.startswith(OLE)
 
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")

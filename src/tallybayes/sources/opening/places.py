@@ -190,7 +190,7 @@ def _urls(url: str, filesystem: Any, names: list[str]) -> list[str]:
 
 
 def _is_hidden(name: str, folder: str) -> bool:
-    return any(part.startswith((".", "_")) for part in name.removeprefix(folder).split("/"))
+    return any(part.startswith((".", "_", "~$")) for part in name.removeprefix(folder).split("/"))
 
 
 def arrow_place(path: str) -> tuple[str, Any]:

@@ -10,12 +10,13 @@ from itertools import dropwhile
 from typing import Literal
 
 from tallybayes.errors import SourceError
+from tallybayes.sources.opening.foreign import WORKBOOKS, is_workbook
 from tallybayes.sources.opening.preamble import is_comment
 from tallybayes.sources.opening.unpacking import suffix_of
 
 __all__ = ["FORMATS", "Format", "delimiter_of", "format_of", "need_text"]
 
-Format = Literal["csv", "jsonl", "parquet", "arrow"]
+Format = Literal["csv", "jsonl", "parquet", "arrow", "excel"]
 FORMATS: dict[str, Format] = {
     ".csv": "csv",
     ".tsv": "csv",
@@ -29,6 +30,7 @@ FORMATS: dict[str, Format] = {
     ".arrow": "arrow",
     ".feather": "arrow",
     ".ipc": "arrow",
+    **dict.fromkeys(WORKBOOKS, "excel"),
 }
 DELIMITERS = ",;\t|"
 JSON_ARRAY = re.compile(rb"\[\s*\{")
@@ -36,6 +38,8 @@ JSON_ARRAY = re.compile(rb"\[\s*\{")
 
 def format_of(path: str, head: bytes) -> Format:
     """The format, by the first bytes and then by the suffix."""
+    if is_workbook(path, head):
+        return "excel"
     if head.startswith(b"PAR1"):
         return "parquet"
     if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
@@ -44,9 +48,9 @@ def format_of(path: str, head: bytes) -> Format:
     if start.startswith(b"{") or JSON_ARRAY.match(start):
         return "jsonl"
     by_suffix = FORMATS.get(suffix_of(path), "csv")
-    if by_suffix in ("parquet", "arrow"):
+    if by_suffix in ("parquet", "arrow", "excel"):
         raise SourceError(
-            f"{path} is not a {by_suffix} file, although its name says so, or it is damaged"
+            f"{path} is not a file of {by_suffix}, although its name says so, or it is damaged"
         )
     return by_suffix
 

@@ -73,6 +73,7 @@ class Stream(io.RawIOBase):
         self._raw.seek(0)
         within = unzipped(self._name, self._raw)
         if within is None:
+            self._raw.seek(len(self._pending))
             return
         self._raw, self._packing, self.size = within, "zip", None
 

@@ -3,7 +3,7 @@ only."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import chain
@@ -50,6 +50,8 @@ class CsvFile(TextFile):
         Columns whose cells are numbers or strings by themselves, and never dates.
     left_out : collection of str
         Columns that are not read.
+    reopen : callable, optional
+        Gives the text from the first byte on; by default that of the path.
 
     Raises
     ------
@@ -72,13 +74,15 @@ class CsvFile(TextFile):
         block: int = BLOCK_BYTES,
         mixed: Collection[str] = (),
         left_out: Collection[str] = (),
+        reopen: Callable[[], Any] | None = None,
     ) -> None:
         self.name: str = "standard input" if path == "-" else path
-        self._path, self.once = path, read_once(path)
+        self.once = reopen is None and read_once(path)
+        self._reopen: Callable[[], Any] = reopen or partial(Stream, path)
         self.block = block
         self.spelling = spelling
         self._mixed, self._left_out = set(mixed), frozenset(left_out)
-        stream = stream or Stream(path)
+        stream = stream or self._reopen()
         try:
             head = stream.look(partial(has_header, layout=layout))
             self._dialect = dialect_of(self.name, head, layout)
@@ -148,13 +152,17 @@ class CsvFile(TextFile):
         return CsvColumns(self.name, self._dialect, self.spelling, wanted, kinds)
 
     def place(self, row: int) -> str:
-        line = line_of_row(self._path, self._dialect, row)
-        return f"row {row:,}" if line is None else f"line {line:,}"
+        line = None if self.once else line_of_row(self._reopen(), self._dialect, row)
+        return f"row {row:,}" if line is None else self._line(line)
+
+    def _line(self, line: int) -> str:
+        """A line as people find it."""
+        return f"line {line:,}"
 
     def _blocks(self) -> Iterator[_Found]:
         """All records."""
         if not self.once:
-            return self._blocks_of(Stream(self._path))
+            return self._blocks_of(self._reopen())
         rest, self._rest = self._rest, None
         if rest is None:
             raise SourceError(
@@ -162,7 +170,7 @@ class CsvFile(TextFile):
             )
         return rest
 
-    def _blocks_of(self, stream: Stream) -> Iterator[_Found]:
+    def _blocks_of(self, stream: Any) -> Iterator[_Found]:
         with closing(stream):
             each = blocks(self.name, stream.read, self._dialect, self.block)
             reader = CsvColumns(self.name, self._dialect, self.spelling, [], {})
@@ -182,5 +190,5 @@ class CsvFile(TextFile):
             if self.once:
                 raise reader.unfit(block, misfit) from None
             self._mixed.add(misfit.column)
-            where = f"{self.name}, line {reader.line_of(block, misfit.row):,}"
+            where = f"{self.name}, {self._line(reader.line_of(block, misfit.row))}"
             raise ReadAgain(where, misfit.column, misfit.value, misfit.kind) from None

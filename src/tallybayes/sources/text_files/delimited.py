@@ -22,7 +22,7 @@ from tallybayes.sources.opening.preamble import (
     need_no_sparse,
 )
 from tallybayes.sources.opening.sniffing import delimiter_of, need_text
-from tallybayes.sources.opening.stream import HEAD_BYTES, Stream, read_once
+from tallybayes.sources.opening.stream import HEAD_BYTES
 from tallybayes.sources.text_files.arff_rows import as_csv, without_comment
 from tallybayes.sources.text_files.blanks import tabbed
 from tallybayes.sources.text_files.options import BLANKS, Layout
@@ -232,8 +232,8 @@ def wrong_encoding(name: str, encoding: str) -> str:
     )
 
 
-def _text(path: str, dialect: Dialect) -> io.TextIOWrapper:
-    binary: Any = io.BufferedReader(Stream(path), 1 << 20)
+def _text(stream: Any, dialect: Dialect) -> io.TextIOWrapper:
+    binary: Any = io.BufferedReader(stream, 1 << 20)
     return io.TextIOWrapper(binary, dialect.encoding, errors="replace", newline="")
 
 
@@ -260,11 +260,9 @@ def first_uneven(text: Iterable[str], dialect: Dialect, first: int = 1) -> tuple
     return None
 
 
-def line_of_row(path: str, dialect: Dialect, row: int) -> int | None:
-    """The line of a row (from 0); None for what is read once."""
-    if read_once(path):
-        return None
-    with _text(path, dialect) as text:  # the header is a record, too
+def line_of_row(stream: Any, dialect: Dialect, row: int) -> int | None:
+    """The line of a row (from 0) of a file, which is closed then."""
+    with _text(stream, dialect) as text:  # the header is a record, too
         for _ in range(dialect.skip):
             next(text, None)
         in_file = dialect._replace(delimiter=dialect.in_file)

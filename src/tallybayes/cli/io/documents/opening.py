@@ -46,6 +46,8 @@ class Wanted:
     skip_unlabelled : bool
     block : int or None
         Bytes of rows that are parsed at a time.
+    sheet : str or None
+        Of a workbook.
     flatten : bool
         Whether keys of objects within rows are columns.
     union_by_name : bool
@@ -62,6 +64,7 @@ class Wanted:
     label: str | None = None
     skip_unlabelled: bool = False
     block: int | None = None
+    sheet: str | None = None
     flatten: bool = False
     union_by_name: bool = False
     alone: set[str] | None = None
@@ -133,6 +136,7 @@ def open_rows(paths: list[str], wanted: Wanted) -> DocumentSource:
         paths,
         cast("Format | None", wanted.format),
         layout=wanted.layout,
+        sheet=wanted.sheet,
         flatten=wanted.flatten,
         union_by_name=wanted.union_by_name,
         spelling=spelling_of_documents(wanted.target),
