@@ -143,3 +143,16 @@ def test_a_column_that_is_not_of_dates_after_all_is_an_error(tmp_path):
     source.block = 1000
     with pytest.raises(SourceError, match=r"line 3,002: column 'day' holds 'never'.*Categorical"):
         list(model.predict_rows(source).record_batches())
+
+
+def test_cells_of_text_stay_as_they_are_written(tmp_path):
+    cells = ["1.10", "NA", " a", "true", None, "007"]
+    path = tmp_path / "t.csv"
+    lines = [f"{cell or ''},{i},{'uv'[i % 2]}" for i, cell in enumerate(cells)]
+    path.write_text("\n".join(["id,x,y", *lines]))
+    for columns in ({"id": None}, {}):
+        model = NaiveBayes(columns).fit(path, "y")
+        kept = pa.table(model.predict_rows(path, keep=["id", "x"]))
+        assert kept["id"].to_pylist() == cells
+        assert kept["x"].to_pylist() == [str(i) for i in range(6)]
+        assert kept["prediction"].to_pylist() == model.predict(path).tolist()

@@ -9,7 +9,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeGuard, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.tables import Table
+from tallybayes.tables import Column, Table
 
 __all__ = [
     "MAX_PART_VALUES",
@@ -17,9 +17,11 @@ __all__ = [
     "Folded",
     "Part",
     "ReadAgain",
+    "RowsKept",
     "Source",
     "SourceColumn",
     "is_distributed",
+    "parts_kept",
     "restarted",
 ]
 
@@ -103,6 +105,37 @@ class Source(Protocol):
             Where a later row shows that rows before it were read wrongly: the next call reads them
             rightly.
         """
+
+
+@dataclass(frozen=True, eq=False)
+class RowsKept(Table):
+    """Some rows, and columns of them that stand beside their predictions.
+
+    Parameters
+    ----------
+    columns, n_rows, named
+        As of a table.
+    kept : dict of str to Column
+        The cells of text as they are written, missing where nothing is.
+    """
+
+    kept: dict[str, Column]
+
+
+def parts_kept(
+    source: Source, names: Sequence[str] | None, as_written: Collection[str], kept: Sequence[str]
+) -> Iterator[Part]:
+    """The rows of a source in their order, with columns that are kept.
+
+    A source with the attribute `keeps` reads them beside `names`, as :class:`RowsKept`; the parts
+    of others have these columns among those of `names`, in their types.
+    """
+    if not kept:
+        return source.parts(names, as_written)
+    if getattr(source, "keeps", False):
+        return source.parts(names, as_written, kept)  # type: ignore[call-arg]
+    both = None if names is None else list(dict.fromkeys([*names, *kept]))
+    return source.parts(both, as_written)
 
 
 class Folded(NamedTuple, Generic[R]):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import pyarrow as pa
 
 from tallybayes.errors import SourceError
-from tallybayes.sources.contract import Part, ReadAgain, Source
+from tallybayes.sources.contract import Part, ReadAgain, RowsKept, Source, parts_kept
 from tallybayes.sources.several import Several
 from tallybayes.sources.text_files.text_file import TextFile
 from tallybayes.sources.with_columns import inner_of
@@ -142,35 +142,21 @@ def _cast(column: Any, field: Any, name: str) -> Any:
 def _of_text(
     source: Source, schema: Any, read: Sequence[str], as_written: Collection[str]
 ) -> Iterator[Piece]:
-    kept = list(schema.names)
     try:
-        if not set(kept) & set(read):
-            for part in source.parts([*read, *kept], {*as_written, *kept}):
-                yield Piece(partial(_of_part, part, schema, read), part.where, part.place)
-            return
-        # a column that stays as it is written is predicted from as what it is
-        both = zip(source.parts(read, as_written), source.parts(kept, kept), strict=True)
-        for part, again in both:
-            yield Piece(partial(_of_two, part, again, schema), part.where, part.place)
+        for part in parts_kept(source, read, as_written, list(schema.names)):
+            yield Piece(partial(_of_part, part, schema), part.where, part.place)
     except ReadAgain as again:
         raise _late(again) from None
 
 
-def _of_part(part: Part, schema: Any, read: Sequence[str]) -> tuple[Any, Table]:
-    table = _read(part)
-    rows = Table({n: c for n, c in table.columns.items() if n in read}, table.n_rows, True)
-    return _as_strings(table, schema), rows
-
-
-def _of_two(part: Part, again: Part, schema: Any) -> tuple[Any, Table]:
-    return _as_strings(_read(again), schema), _read(part)
-
-
-def _read(part: Part) -> Table:
+def _of_part(part: Part, schema: Any) -> tuple[Any, Table]:
     try:
-        return part.read()
+        table = part.read()
     except ReadAgain as again:
         raise _late(again) from None
+    kept = table.kept if isinstance(table, RowsKept) else {}  # without columns to keep
+    columns = [_strings(kept[name], table.n_rows) for name in schema.names]
+    return pa.record_batch(columns, schema=schema), table
 
 
 def _late(again: ReadAgain) -> SourceError:
@@ -181,13 +167,8 @@ def _late(again: ReadAgain) -> SourceError:
     )
 
 
-def _as_strings(table: Table, schema: Any) -> Any:
-    columns = [_strings(table.columns.get(name), table.n_rows) for name in schema.names]
-    return pa.record_batch(columns, schema=schema)
-
-
-def _strings(column: Column | None, n_rows: int) -> Any:
-    if column is None or isinstance(column, Empty):
+def _strings(column: Column, n_rows: int) -> Any:
+    if isinstance(column, Empty):
         return pa.nulls(n_rows, pa.string())
     assert isinstance(column, Strings)  # as it is written
     codes = pa.array(column.codes, mask=column.codes < 0)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from tallybayes.errors import SourceError, listed
-from tallybayes.sources.contract import Part, Source, SourceColumn
+from tallybayes.sources.contract import Part, Source, SourceColumn, parts_kept
 
 __all__ = ["Several", "is_nested", "size_of"]
 
@@ -32,6 +32,7 @@ class Several:
 
     name: str
     sources: list[Source]
+    keeps = True
 
     def __init__(self, sources: Sequence[Source], name: str) -> None:
         self.name, self.sources = name, list(sources)
@@ -45,12 +46,15 @@ class Several:
         return self._columns
 
     def parts(
-        self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
+        self,
+        names: Sequence[str] | None = None,
+        as_written: Collection[str] = (),
+        kept: Sequence[str] = (),
     ) -> Iterator[Part]:
         sizes = [size_of(source.name) for source in self.sources]
         whole, before = sum(sizes), 0
         for source, size in zip(self.sources, sizes, strict=True):
-            for part in source.parts(names, as_written):
+            for part in parts_kept(source, names, as_written, kept):
                 done = None
                 if whole and part.done is not None:
                     done = (before + size * part.done) / whole

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from tallybayes.errors import SourceError, listed
-from tallybayes.sources.contract import Part, Source, SourceColumn
+from tallybayes.sources.contract import Part, RowsKept, Source, SourceColumn, parts_kept
 from tallybayes.tables import Column, Empty, Numbers, Strings, Table
 from tallybayes.tables.values import days_of_text
 
@@ -69,6 +69,8 @@ class WithColumns:
         Columns that the file does not have; they are missing in each of its rows.
     """
 
+    keeps = True
+
     def __init__(
         self,
         source: Source,
@@ -122,21 +124,32 @@ class WithColumns:
             yield pa.record_batch(columns, names=wanted)
 
     def parts(
-        self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
+        self,
+        names: Sequence[str] | None = None,
+        as_written: Collection[str] = (),
+        kept: Sequence[str] = (),
     ) -> Iterator[Part]:
         more = [*self._lacking, *self._kinds]
         added = more if names is None else [name for name in names if name in more]
         own = None if names is None else [name for name in names if name not in more]
-        for part in self.source.parts(own, [name for name in as_written if name not in more]):
-            read = partial(self._read, part, added, as_written)
+        written = [name for name in as_written if name not in more]
+        own_kept = [name for name in kept if name not in more]
+        for part in parts_kept(self.source, own, written, own_kept):
+            read = partial(self._read, part, added, as_written, [n for n in kept if n in more])
             yield part._replace(read=read)
 
-    def _read(self, part: Part, added: Sequence[str], as_written: Collection[str]) -> Table:
+    def _read(
+        self, part: Part, added: Sequence[str], as_written: Collection[str], kept: Sequence[str]
+    ) -> Table:
         table = part.read()
         columns = dict(table.columns)
         for name in added:
             written = name in as_written and not part.typed
             columns[name] = self._column(name, table.n_rows, written)
+        beside = dict(table.kept) if isinstance(table, RowsKept) else {}
+        beside |= {name: self._column(name, table.n_rows, not part.typed) for name in kept}
+        if beside:
+            return RowsKept(columns, table.n_rows, True, beside)
         return Table(columns, table.n_rows, True)
 
     def _column(self, name: str, n_rows: int, written: bool) -> Column:

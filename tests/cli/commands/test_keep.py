@@ -94,3 +94,69 @@ def test_documents_that_are_files_have_names(run, tmp_path):
     run("fit", "mail", "-o", "m.tally", "--no-ridge")
     line = run("predict", "m.tally", "mail", "--keep", "id", code=2).line
     assert "--keep is for rows" in line
+
+
+CELLS = ["1.10", "NA", " a ", "007", "true", "1e3", "2024/1/31", "", "12345678901234567890", "?"]
+
+
+@pytest.mark.parametrize("model", ["none", "read"])
+@pytest.mark.parametrize("twice", [[], ["new.csv"]], ids=["one file", "two files"])
+@pytest.mark.parametrize("stdin", [False, True])
+def test_cells_of_csv_are_kept_as_the_file_has_them(run, tmp_path, model, twice, stdin):
+    lines = [f"{cell},{i % 3}," + "uv"[i % 2] for i, cell in enumerate(CELLS * 4)]
+    data = "\n".join(["id,x,t", *lines]) + "\n"
+    (tmp_path / "new.csv").write_text(data)
+    column = ["--column", "id=none"] if model == "none" else []
+    run("fit", "new.csv", "-t", "t", *column, "--plain", "--no-estimate", "-o", "m.tally")
+    alone = run("predict", "m.tally", "new.csv", "--proba").out.split()[1:]
+    if stdin:
+        found = run("predict", "m.tally", "-", "--proba", "--keep", "id", stdin=data.encode())
+        twice = []
+    else:
+        found = run("predict", "m.tally", "new.csv", *twice, "--proba", "--keep", "id")
+    expected = [f"{cell},{rest}" for cell, rest in zip(CELLS * 4, alone, strict=True)]
+    assert found.out.splitlines()[1:] == expected * (1 + len(twice))
+
+
+@pytest.mark.parametrize("keep", [["id"], ["id", "s"]])
+@pytest.mark.parametrize("stdin", [False, True])
+def test_values_of_json_are_kept_digit_by_digit(run, tmp_path, keep, stdin):
+    written = ["1.10", "12345678901234567890", "true", '"NA"', '" b "', "null", "1e3", '"007"']
+    lines = [f'{{"id": {v}, "s": "{i}.0", "x": {i % 3}, "t": "uv"}}' for i, v in enumerate(written)]
+    data = "\n".join([*lines, '{"x": 1, "t": "w"}', ""])
+    (tmp_path / "new.jsonl").write_text(data)
+    run("fit", "new.jsonl", "-t", "t", "--plain", "--no-estimate", "-o", "m.tally")
+    words = [word for name in keep for word in ("--keep", name)]
+    source, given = ("-", data.encode()) if stdin else ("new.jsonl", None)
+    out = run("predict", "m.tally", source, "--format", "jsonl", *words, stdin=given).out
+    kept = [line.rsplit(",", 1)[0] for line in out.splitlines()[1:]]
+    cells = ["" if v == "null" else v.strip('"') for v in written]
+    beside = [f",{i}.0" for i in range(len(cells))] if "s" in keep else [""] * len(cells)
+    assert kept == [*(f"{a}{b}" for a, b in zip(cells, beside, strict=True)), "," * (len(keep) - 1)]
+
+
+def test_keys_of_folders_are_kept_as_they_are_named(run, tmp_path):
+    for month in ("01", "02"):
+        folder = tmp_path / "data" / f"month={month}"
+        folder.mkdir(parents=True)
+        (folder / "t.csv").write_text("x,t\n1,u\n2,v\n")
+    run("fit", "data", "-t", "t", "--plain", "--no-estimate", "-o", "m.tally")
+    out = run("predict", "m.tally", "data", "--keep", "month").out
+    assert [line[:2] for line in out.splitlines()[1:]] == ["01", "01", "02", "02"]
+
+
+def test_a_row_is_explained_by_its_key_as_it_is_written(run, tmp_path):
+    (tmp_path / "t.csv").write_text("id,x,t\n1.10,1,u\n1.1,2,v\n NA ,3,u\n")
+    run("fit", "t.csv", "-t", "t", "--column", "id=none", "--plain", "--no-estimate")
+    for key, row in (("1.10", 0), ("1.1", 1), ("NA", 2)):
+        found = run("explain", "t.tally", "t.csv", "--key", f"id={key}", "--json").document
+        assert [each["row"] for each in found["rows"]] == [row]
+
+
+def test_cells_beside_documents_are_kept_as_the_file_has_them(run, tmp_path):
+    lines = [f"{cell},word{i % 3} good," + "uv"[i % 2] for i, cell in enumerate(CELLS * 4)]
+    (tmp_path / "t.csv").write_text("\n".join(["id,body,t", *lines]) + "\n")
+    fit = ("fit", "t.csv", "-t", "t", "--column", "body=text", "--column", "id=none", "--no-ridge")
+    run(*fit, "-o", "m.tally")
+    out = run("predict", "m.tally", "t.csv", "--keep", "id").out
+    assert [line.rsplit(",", 1)[0] for line in out.splitlines()[1:]] == CELLS * 4

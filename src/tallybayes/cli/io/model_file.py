@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tallybayes.cli.io.chosen_rows import ChosenRows
 from tallybayes.cli.io.known_classes import KnownClasses, digest_of
 from tallybayes.cli.io.plan import Plan
-from tallybayes.cli.io.rows import Rows, RowsRead
+from tallybayes.cli.io.rows import Rows
 from tallybayes.cli.io.targets import need_group, need_kept, need_target, need_weight
 from tallybayes.cli.terminal.console import Bar
 from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion
@@ -35,6 +35,7 @@ from tallybayes.persistence.checks import (
     record,
     text,
 )
+from tallybayes.sources.contract import RowsKept
 from tallybayes.sources.opening.foreign import header_hint
 from tallybayes.sources.text_files.cells import Kind
 from tallybayes.sources.text_files.options import MISSING, THOUSANDS, DateOrder, Spelling
@@ -273,7 +274,7 @@ class ModelFile(KnownClasses):
         plan = self._plan(rows, bar, "predicting", keep=keep)
 
         def of_part(table: Table) -> tuple[dict[str, Column], Array]:
-            assert isinstance(table, RowsRead)
+            assert isinstance(table, RowsKept)
             return table.kept, self.model.predict_proba(_of_model(table, plan))
 
         with rows.reading(plan):
@@ -315,11 +316,11 @@ class ModelFile(KnownClasses):
         seen, last = 0, chosen.last()
         with rows.reading(plan):
             for table in rows.over(lambda table: table):
-                assert isinstance(table, RowsRead)
+                assert isinstance(table, RowsKept)
                 places = {n - seen for n in chosen.numbers if 0 <= n - seen < table.n_rows}
                 for column, value in chosen.keys:
                     strings = map(str, values_of(table.kept[column]))
-                    those = {i for i, text in enumerate(strings) if text == value}
+                    those = {i for i, text in enumerate(strings) if text.strip() == value.strip()}
                     keys |= {(column, value)} if those else set()
                     places |= those
                 of_model = _of_model(table, plan)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import TypeVar
@@ -21,7 +21,14 @@ from tallybayes.cli.terminal.console import Bar, note
 from tallybayes.cli.terminal.failures import Failure
 from tallybayes.engines.threads import in_order
 from tallybayes.errors import NegativeTally, SourceError
-from tallybayes.sources.contract import Part, ReadAgain, Source, SourceColumn
+from tallybayes.sources.contract import (
+    Part,
+    ReadAgain,
+    RowsKept,
+    Source,
+    SourceColumn,
+    parts_kept,
+)
 from tallybayes.sources.files import header_of
 from tallybayes.sources.find import is_in_database
 from tallybayes.sources.flattening import flatten_hint
@@ -33,7 +40,7 @@ from tallybayes.sources.with_columns import inner_of
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table
 from tallybayes.tables.columns import values_of
 
-__all__ = ["Rows", "RowsRead"]
+__all__ = ["Rows"]
 
 R = TypeVar("R")
 
@@ -46,21 +53,6 @@ class _Fault(Exception):
     def __init__(self, part: int, row: int, error_at: Callable[[str], Exception]) -> None:
         super().__init__(f"row {row} of part {part}")
         self.part, self.row, self.error_at = part, row, error_at
-
-
-@dataclass(frozen=True, eq=False)
-class RowsRead(Table):
-    """Some rows, as the model reads them.
-
-    Parameters
-    ----------
-    columns, n_rows, named
-        As of a table.
-    kept : dict of str to Column
-        Columns that the plan keeps, as they are in the data.
-    """
-
-    kept: dict[str, Column]
 
 
 class Rows:
@@ -147,7 +139,7 @@ class Rows:
         plan = self.plan
         if plan.names is None:
             return None
-        beside = [*plan.keep, *_given(plan.target), *_given(plan.weight), *_given(plan.group)]
+        beside = [*_given(plan.target), *_given(plan.weight), *_given(plan.group)]
         return list(dict.fromkeys([*plan.names, *beside]))
 
     def parts(
@@ -159,9 +151,9 @@ class Rows:
         self._read_so_far = PartsRead(self.name)
         self._first_strings, self._decided = {}, {}
         as_text = {n for n, kind in plan.kinds.items() if kind == "text"}
-        written = {*as_written, *as_text, *plan.keep, *_given(plan.target), *_given(plan.group)}
+        written = {*as_written, *as_text, *_given(plan.target), *_given(plan.group)}
         with plan.bar.counting(plan.doing, self.size, plan.then) as tick:
-            parts = self._explaining(self.source.parts(self._asked(), written))
+            parts = self._explaining(parts_kept(self.source, self._asked(), written, self._kept()))
             for i, part in enumerate(parts):
                 self._read_so_far.add(part)
                 read = partial(self._read, part, i)
@@ -208,8 +200,13 @@ class Rows:
             columns = self.source.columns().items()
             return [n for n, column in columns if column.kind is not None and n not in left_out]
         there = requested if self.keyed else self.source.columns()
-        unread = {*left_out} - {*self.plan.keep, self.plan.group}
+        unread = {*left_out} - {self.plan.group}
         return [name for name in requested if name in there and name not in unread]
+
+    def _kept(self) -> list[str]:
+        """The columns that the plan keeps and that there are."""
+        there = self.plan.keep if self.keyed else self.source.columns()
+        return [name for name in self.plan.keep if name in there]
 
     def _widen(self, again: ReadAgain) -> None:
         """A column that is not of dates after all: a note when fitting, else an error."""
@@ -250,19 +247,19 @@ class Rows:
         if plan.target is not None:
             label = columns.pop(plan.target, Empty(table.n_rows))
             labels = as_written(label, plan.target, self.spelling.of(plan.target))
-        kept = {name: columns.get(name, Empty(table.n_rows)) for name in plan.keep}
+        beside = table.kept if isinstance(table, RowsKept) else columns
+        kept = {name: beside.get(name, Empty(table.n_rows)) for name in plan.keep}
         if plan.names is not None:
             columns = {n: columns.get(n, Empty(table.n_rows)) for n in plan.names}
         columns |= {name: Empty(table.n_rows) for name in plan.left_out}
         columns = {
-            # what is kept is as written: the model's kind of it is made of the strings
-            n: self._column(c, n, i, part.typed or n in kept)
+            n: self._column(c, n, i, part.typed)
             for n, c in columns.items()
             if n not in (plan.weight, plan.group)
         }
         for name in (*_given(plan.weight), *_given(plan.group)):
             columns[name] = table.columns.get(name, Empty(table.n_rows))
-        table = RowsRead(columns, table.n_rows, True, kept)
+        table = RowsKept(columns, table.n_rows, True, kept)
         if labels is None:
             return table
         labelled = self._labelled(table, labels, i)

@@ -14,7 +14,10 @@ import pyarrow.json as pj
 
 from tallybayes.sources.flattening import Flattening, SameName
 
-__all__ = ["ArrowJson"]
+__all__ = ["EXACT", "ArrowJson"]
+
+EXACT = {b"strings": b"exact"}
+"""Metadata of a table whose columns of strings hold strings alone, as they are."""
 
 NESTED = re.compile(rb":\s*[\[{]")
 """Where a value may be an object or a list, or a string looks like it."""
@@ -60,7 +63,7 @@ class ArrowJson:
                 return None  # perhaps a row without a key that is read
         except (pa.ArrowException, SameName):
             return None
-        return pa.table(columns)
+        return pa.table(columns).replace_schema_metadata(EXACT)
 
     def _parsed(self, data: bytes) -> Any:
         """The columns as Arrow infers them, but that strings are strings; those that were seen

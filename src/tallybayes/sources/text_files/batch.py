@@ -19,11 +19,14 @@ class Batch:
         Index of its first row in the file, from 0.
     done : float, optional
         The share of the file that has been read so far, where that is known.
+    kept : pyarrow.Table, optional
+        Columns of these rows as they are written.
     """
 
     table: Any
     first: int
     done: float | None = None
+    kept: Any = None
 
     @property
     def n_rows(self) -> int:

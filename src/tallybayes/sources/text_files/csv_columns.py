@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pc_csv
 
 from tallybayes.errors import SourceError
@@ -92,6 +93,16 @@ class CsvColumns:
     def as_written(self, block: Block) -> Any:
         """The cells of a block, as strings that are not changed, in a pyarrow.Table."""
         return self._strings(block, self._names)
+
+    def kept(self, block: Block, names: Sequence[str]) -> Any:
+        """These cells of a block as they are written, in a pyarrow.Table; null where nothing is."""
+        table = self._strings(block, names)
+        nothing = pa.scalar(None, pa.string())
+        columns = [table.column(name) for name in names]
+        return pa.table(
+            [pc.if_else(pc.equal(column, ""), nothing, column) for column in columns],
+            names=list(names),
+        )
 
     def read(self, block: Block, kinds: Mapping[str, Kind | None]) -> Any:
         """The cells of a block.

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from tallybayes.errors import SourceError, listed
 from tallybayes.sources.arrow_types import columns_of
-from tallybayes.sources.contract import Part, ReadAgain, SourceColumn
+from tallybayes.sources.contract import Part, ReadAgain, RowsKept, SourceColumn
 from tallybayes.sources.opening.stream import Stream, read_once
 from tallybayes.sources.text_files.blocks import Block, blocks
 from tallybayes.sources.text_files.cells import Kind, Misfit
@@ -121,12 +121,16 @@ class CsvFile(TextFile):
         return self._columns
 
     def parts(
-        self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
+        self,
+        names: Sequence[str] | None = None,
+        as_written: Collection[str] = (),
+        kept: Sequence[str] = (),
     ) -> Iterator[Part]:
         reader = self._reader(names, as_written)
+        self._need(kept)
         self.kinds = reader.kinds
         for block, done in self._blocks():
-            read = partial(self._read, reader, block, reader.settle(block))
+            read = partial(self._read, reader, block, reader.settle(block), kept)
             yield Part(read, self.name, typed=False, place=self.place, done=done)
 
     def written(self) -> Iterator[Any]:
@@ -136,12 +140,7 @@ class CsvFile(TextFile):
 
     def _reader(self, names: Sequence[str] | None, as_written: Collection[str]) -> CsvColumns:
         named, asked = self._dialect.named, None if names is None else set(names)
-        there = set(named)
-        for name in names or ():
-            if name not in there:
-                raise SourceError(
-                    f"{self.name} has no column {name!r}; its columns are {listed(named)}"
-                )
+        self._need(names or ())
         wanted = [
             name
             for name in named
@@ -150,6 +149,16 @@ class CsvFile(TextFile):
         kinds: dict[str, Kind] = dict.fromkeys(self._mixed, "number or text")
         kinds |= dict.fromkeys([*as_written, *self._dialect.levels], "text")
         return CsvColumns(self.name, self._dialect, self.spelling, wanted, kinds)
+
+    def _need(self, names: Sequence[str]) -> None:
+        """Raises for a name that no column has."""
+        there = set(self._dialect.named) if names else set()
+        for name in names:
+            if name not in there:
+                raise SourceError(
+                    f"{self.name} has no column {name!r}; its columns are "
+                    f"{listed(self._dialect.named)}"
+                )
 
     def place(self, row: int) -> str:
         line = None if self.once else line_of_row(self._reopen(), self._dialect, row)
@@ -183,9 +192,19 @@ class CsvFile(TextFile):
             for block in chain([first], each):
                 yield _Found(block, stream.done)
 
-    def _read(self, reader: CsvColumns, block: Block, kinds: Mapping[str, Kind | None]) -> Table:
+    def _read(
+        self,
+        reader: CsvColumns,
+        block: Block,
+        kinds: Mapping[str, Kind | None],
+        kept: Sequence[str],
+    ) -> Table:
         try:
-            return arrow.read(reader.read(block, kinds))
+            table = arrow.read(reader.read(block, kinds))
+            if not kept:
+                return table
+            written = arrow.read(reader.kept(block, kept))
+            return RowsKept(table.columns, written.n_rows, True, written.columns)
         except Misfit as misfit:
             if self.once:
                 raise reader.unfit(block, misfit) from None

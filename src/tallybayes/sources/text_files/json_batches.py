@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
@@ -137,10 +137,10 @@ class JsonBatches:
             self._stream.close()
             self._stream = None
 
-    def _raw(self, wanted: Callable[[str], bool]) -> Iterator[Batch]:
+    def _raw(self, wanted: Callable[[str], bool], kept: Sequence[str]) -> Iterator[Batch]:
         """The batches as the file has them; only columns that are wanted have values."""
         with closing(self.opened()) as stream:
-            yield from jsonlines.batches(self.text, stream, self.block, wanted)
+            yield from jsonlines.batches(self.text, stream, self.block, wanted, kept)
 
     def opened(self) -> Stream | ElementLines:
         """The lines, from the first on."""
@@ -155,6 +155,7 @@ class JsonBatches:
         self,
         kinds: dict[str, Kind | None],
         wanted: Callable[[str], bool] = lambda _: True,
+        kept: Sequence[str] = (),
     ) -> Generator[Batch, None, None]:
         """Batches, one after another, whose columns are float64, timestamps, levels, structs of a
         number and a level, or (nothing known yet) null.
@@ -166,6 +167,8 @@ class JsonBatches:
             decides, and is entered here.
         wanted : callable
             Says whether a column is read.
+        kept : sequence of str
+            Columns that are read as they are written, too.
 
         Raises
         ------
@@ -175,7 +178,7 @@ class JsonBatches:
             For a file that cannot be read.
         """
         rows = 0
-        for batch in self._raw(wanted):
+        for batch in self._raw(wanted, kept):
             self.columns = batch.table.column_names
             settle(batch.table, kinds, wanted, self.spelling)
             try:

@@ -7,7 +7,7 @@ begun.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Any
 
@@ -109,6 +109,12 @@ class JsonBlock:
         except Infinite as found:
             where = f"{reader.text.unit} {self._line(found.row):,}"
             raise found.error(reader.text.name, where) from None
+
+    def kept(self, names: Sequence[str]) -> Any:
+        """Columns as they are written, in a table of Arrow."""
+        with self._lock:
+            table, lines = self._parsed(), self._lines or []
+        return jsonlines.kept_columns(self._reader.text, lines, self._first, names, table)
 
     def settle(self) -> None:
         """Enters what columns are by their first values, here or in blocks before."""

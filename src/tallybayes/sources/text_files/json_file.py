@@ -11,7 +11,7 @@ from typing import Any
 
 from tallybayes.errors import LeftOutWarning, SourceError, warn_user
 from tallybayes.sources.arrow_types import columns_of
-from tallybayes.sources.contract import Part, ReadAgain, SourceColumn
+from tallybayes.sources.contract import Part, ReadAgain, RowsKept, SourceColumn
 from tallybayes.sources.flattening import Flattening, flatten_hint
 from tallybayes.sources.opening.stream import Stream
 from tallybayes.sources.text_files import jsonlines
@@ -114,7 +114,10 @@ class JsonLines(TextFile):
         )
 
     def parts(
-        self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
+        self,
+        names: Sequence[str] | None = None,
+        as_written: Collection[str] = (),
+        kept: Sequence[str] = (),
     ) -> Iterator[Part]:
         if self.once:
             if self._kept is None:
@@ -122,9 +125,10 @@ class JsonLines(TextFile):
             self.columns()
         file, self._kept = self._kept or self._open(), None
         file.spelling = self.spelling
-        kinds: dict[str, Kind | None] = dict.fromkeys(as_written, "text")
+        beside = [] if names is None else [name for name in kept if name not in names]
+        kinds: dict[str, Kind | None] = dict.fromkeys([*as_written, *beside], "text")
         kinds |= dict.fromkeys(self._mixed - set(as_written), "number or text")
-        asked = None if names is None else frozenset(names)
+        asked = None if names is None else frozenset([*names, *kept])
         unread = self._left_out if self.once or asked is not None else self._unread(as_written)
 
         self.kinds = kinds
@@ -132,8 +136,8 @@ class JsonLines(TextFile):
         def wanted(name: str) -> bool:
             return name not in unread and (asked is None or name in asked)
 
-        for part in (self._once if self.once else self._beside)(file, kinds, wanted):
-            yield part._replace(read=partial(_with_all, part, names or ()))
+        for part in (self._once if self.once else self._beside)(file, kinds, wanted, kept):
+            yield part._replace(read=partial(_with_all, part, names or (), beside))
 
     def written(self) -> Iterator[Any]:
         self.columns()  # which of them are nested
@@ -162,12 +166,16 @@ class JsonLines(TextFile):
         return self._left_out.union(nested)
 
     def _once(
-        self, file: JsonBatches, kinds: dict[str, Kind | None], wanted: Callable[[str], bool]
+        self,
+        file: JsonBatches,
+        kinds: dict[str, Kind | None],
+        wanted: Callable[[str], bool],
+        kept: Sequence[str],
     ) -> Iterator[Part]:
         """The rows of a pipe, which are parsed one after another, so that a row has its number."""
         try:
-            for batch in file.read(kinds, wanted):
-                read = partial(arrow.read, batch.table)
+            for batch in file.read(kinds, wanted, kept):
+                read = partial(_kept, batch.table, batch.kept)
                 yield Part(read, self.name, False, file.where, batch.done)
         except Misfit as misfit:
             raise SourceError(
@@ -179,7 +187,11 @@ class JsonLines(TextFile):
             ) from None
 
     def _beside(
-        self, file: JsonBatches, kinds: dict[str, Kind | None], wanted: Callable[[str], bool]
+        self,
+        file: JsonBatches,
+        kinds: dict[str, Kind | None],
+        wanted: Callable[[str], bool],
+        kept: Sequence[str],
     ) -> Iterator[Part]:
         """The rows of a file, of which threads parse the blocks."""
         reader = JsonReader(file.text, self.spelling, kinds, wanted)
@@ -188,23 +200,34 @@ class JsonLines(TextFile):
             for lines, first in jsonlines.blocks(stream, file.block):
                 block = reader.block(lines, first)
                 if block is not None:
-                    read = partial(self._read, block, file.text.unit)
+                    read = partial(self._read, block, file.text.unit, kept)
                     yield Part(read, self.name, False, file.where, stream.done)
                     begun = True
         if not begun:
             raise file.without_rows()
 
-    def _read(self, block: JsonBlock, unit: str) -> Table:
+    def _read(self, block: JsonBlock, unit: str, kept: Sequence[str]) -> Table:
         try:
-            return arrow.read(block.read())
+            return _kept(block.read(), block.kept(kept) if kept else None)
         except Misfit as misfit:
             self._mixed.add(misfit.column)
             where = f"{self.name}, {unit} {misfit.row + 1:,}"
             raise ReadAgain(where, misfit.column, misfit.value, misfit.kind) from None
 
 
-def _with_all(part: Part, names: Sequence[str]) -> Table:
-    """The rows of a part; columns without a value in it are there as well."""
+def _kept(rows: Any, written: Any) -> Table:
+    table = arrow.read(rows)
+    if written is None:
+        return table
+    return RowsKept(table.columns, table.n_rows, True, arrow.read(written).columns)
+
+
+def _with_all(part: Part, names: Sequence[str], beside: Sequence[str]) -> Table:
+    """The rows of a part: columns without a value in it are there as well, and those `beside` are
+    only kept."""
     table = part.read()
     lacking = {n: Empty(table.n_rows) for n in names if n not in table.columns}
-    return replace(table, columns=table.columns | lacking) if lacking else table
+    if not lacking and not beside:
+        return table
+    columns = {n: c for n, c in table.columns.items() if n not in beside}
+    return replace(table, columns=columns | lacking)

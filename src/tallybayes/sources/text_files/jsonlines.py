@@ -8,7 +8,7 @@ from __future__ import annotations
 import codecs
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -16,11 +16,24 @@ import pyarrow as pa
 from tallybayes.errors import SourceError, listed
 from tallybayes.sources.flattening import HINT as FLATTEN
 from tallybayes.sources.flattening import Flattening, SameName, flat
-from tallybayes.sources.text_files.arrow_json import ArrowJson
+from tallybayes.sources.text_files.arrow_json import EXACT, ArrowJson
 from tallybayes.sources.text_files.batch import Batch
 from tallybayes.sources.text_files.json_array import too_deep
 
-__all__ = ["JsonText", "NestedValue", "batches", "blocks", "first_keys", "lines_of_rows", "parsed"]
+__all__ = [
+    "JsonText",
+    "NestedValue",
+    "batches",
+    "blocks",
+    "first_keys",
+    "kept_columns",
+    "lines_of_rows",
+    "parsed",
+]
+
+NUMBERS = json.JSONDecoder()
+DIGITS = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
+"""Gives numbers as they are written."""
 
 MAX_SHOWN = 40  # characters of a value in a message
 
@@ -109,7 +122,9 @@ def _has_open_keys(text: JsonText, row: dict[str, Any]) -> bool:
     return text.flattening is not None and any(value is None for _, value in flat(row))
 
 
-def _rows(text: JsonText, lines: Iterable[bytes], first: int) -> Iterator[tuple[int, Any]]:
+def _rows(
+    text: JsonText, lines: Iterable[bytes], first: int, decoder: json.JSONDecoder = NUMBERS
+) -> Iterator[tuple[int, Any]]:
     """The number of each line that holds an object, the first being `first`, and the object."""
     each = "one object per line" if text.unit == "line" else "objects"
     for number, line in enumerate(lines, first):
@@ -118,7 +133,7 @@ def _rows(text: JsonText, lines: Iterable[bytes], first: int) -> Iterator[tuple[
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = decoder.decode(line.decode("utf-8", "surrogatepass"))
         except ValueError as error:
             raise SourceError(
                 f"{text.at(number)} is not valid JSON ({error}): JSON {text.unit}s hold {each}"
@@ -138,9 +153,14 @@ def lines_of_rows(text: JsonText, stream: Any) -> Iterator[int]:
 
 
 def batches(
-    text: JsonText, stream: Any, block: int, wanted: Callable[[str], bool]
+    text: JsonText,
+    stream: Any,
+    block: int,
+    wanted: Callable[[str], bool],
+    kept: Sequence[str] = (),
 ) -> Iterator[Batch]:
-    """The rows; numbers are float64, and columns that are not wanted are empty.
+    """The rows; numbers are float64, and columns that are not wanted are empty; `kept` are columns
+    as they are written.
 
     A row in which no key is wanted is an error: its keys are misspelt, or it is of another file.
     """
@@ -148,7 +168,8 @@ def batches(
     for lines, number in blocks(stream, block):
         table = parsed(text, lines, number, wanted, quick)
         if table is not None:
-            yield Batch(table, first, stream.done)
+            written = kept_columns(text, lines, number, kept, table) if kept else None
+            yield Batch(table, first, stream.done, written)
             first += table.num_rows
 
 
@@ -169,6 +190,42 @@ def parsed(
     if table is None:  # as Python reads it, with an error that names the line
         table = _table(text, lines, first, wanted)
     return table
+
+
+def kept_columns(
+    text: JsonText, lines: list[bytes], first: int, names: Sequence[str], table: Any
+) -> Any:
+    """Columns of some lines as they are written, numbers digit by digit, in a pyarrow.Table.
+
+    Parameters
+    ----------
+    text, lines, first
+        As for :func:`parsed`.
+    names : sequence of str
+    table : pyarrow.Table
+        The same rows, parsed.
+    """
+    there, is_exact = table.schema, table.schema.metadata == EXACT
+    if is_exact and all(
+        n in there.names and pa.types.is_string(there.field(n).type) for n in names
+    ):
+        return table.select(list(names))
+    rows = []
+    for number, row in _rows(text, lines, first, DIGITS):
+        rows.append(row if text.flattening is None else text.flattening.row(row))
+        for name in names:
+            if isinstance(rows[-1].get(name), dict | list):
+                _column([rows[-1][name]], name, text, [number])  # which refuses it
+    truth = {True: "true", False: "false"}
+    return pa.table(
+        {
+            name: pa.array(
+                [truth[v] if isinstance(v, bool) else v for v in (row.get(name) for row in rows)],
+                pa.string(),
+            )
+            for name in names
+        }
+    )
 
 
 def _table(text: JsonText, lines: list[bytes], first: int, wanted: Callable[[str], bool]) -> Any:

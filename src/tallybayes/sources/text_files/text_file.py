@@ -18,6 +18,7 @@ class TextFile(ABC):
 
     name: str
     once: bool
+    keeps = True
 
     spelling: Spelling
     """How the next reading takes strings."""
@@ -52,6 +53,10 @@ class TextFile(ABC):
 
     @abstractmethod
     def parts(
-        self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
+        self,
+        names: Sequence[str] | None = None,
+        as_written: Collection[str] = (),
+        kept: Sequence[str] = (),
     ) -> Iterator[Part]:
-        """The rows in their order."""
+        """The rows in their order; `kept` are columns besides, whose cells stay as they are written
+        (:class:`~tallybayes.sources.contract.RowsKept`)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
@@ -12,11 +12,11 @@ from tallybayes.cli.io.parts_read import PartsRead
 from tallybayes.cli.io.targets import need_kept, need_target
 from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion
 from tallybayes.errors import listed
-from tallybayes.sources.contract import Source
+from tallybayes.sources.contract import RowsKept, Source, parts_kept
 from tallybayes.sources.files import header_of
 from tallybayes.sources.text_files.options import Spelling
 from tallybayes.sources.text_files.text_file import TextFile
-from tallybayes.tables import Strings, Table
+from tallybayes.tables import Column, Strings
 from tallybayes.tables.columns import values_of
 
 __all__ = ["DocumentRows"]
@@ -78,21 +78,22 @@ class DocumentRows(DocumentSource):
         label_column = target if labelled else None
         if label_column is not None and label_column not in names and not keyed:
             need_target(self, label_column, names)
-        read = [column, *([] if label_column is None else [label_column]), *self.keep]
+        read = [column, *([] if label_column is None else [label_column])]
         read = list(dict.fromkeys(read))
         self._read_so_far = PartsRead(self.name)
         first = 0
-        for part in self._source.parts(read, read):
+        for part in parts_kept(self._source, read, read, self.keep):
             table, seen = part.read(), self._read_so_far.add(part)
             seen.n_rows = seen.n_kept = table.n_rows
-            strings = _strings(table, column, None)
+            strings = _strings(table.columns, column, None, table.n_rows)
             spelling = Spelling() if part.typed else None
             labels = (
                 [None] * table.n_rows
                 if label_column is None
-                else _strings(table, label_column, spelling)
+                else _strings(table.columns, label_column, spelling, table.n_rows)
             )
-            kept = [_strings(table, name, None) for name in self.keep]
+            written = table.kept if isinstance(table, RowsKept) else table.columns
+            kept = [_strings(written, name, None, table.n_rows) for name in self.keep]
             beside = zip(*kept, strict=True) if kept else repeat(())
             for i, (text, label, row) in enumerate(zip(strings, labels, beside, strict=False)):
                 yield Document(text or "", label, "", first + i, part.done, row)
@@ -132,11 +133,13 @@ class DocumentRows(DocumentSource):
         return f"fill in its {target or self._target!r}"
 
 
-def _strings(table: Table, name: str, spelling: Spelling | None) -> list[Any]:
+def _strings(
+    columns: Mapping[str, Column], name: str, spelling: Spelling | None, n_rows: int
+) -> list[Any]:
     """A column as strings, None for a missing value; strings are as they are without a spelling."""
-    if name not in table.columns:  # as of JSON lines
-        return [None] * table.n_rows
-    column = table.columns[name]
+    if name not in columns:  # as of JSON lines
+        return [None] * n_rows
+    column = columns[name]
     if spelling is None and isinstance(column, Strings):
         return values_of(column)
     return values_of(as_written(column, name, spelling or Spelling(missing=("",))))
