@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import fsspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset
@@ -12,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tallybayes
-from tallybayes import NaiveBayes
+from tallybayes import LazyNaiveBayes, NaiveBayes
 from tallybayes.errors import SourceError
 
 rng = np.random.default_rng(5)
@@ -76,6 +77,55 @@ def test_a_partitioned_folder_is_read_as_other_readers_read_it(folder, tmp_path)
     assert model.tally_ == NaiveBayes().fit(relation, "y").tally_
 
 
+@pytest.mark.parametrize("pattern", ["*/*/*", "year=*/shop=*/0.*", "**/0.*", "./../data/*/*/0.*"])
+def test_keys_below_the_beginning_of_a_pattern_are_columns(folder, pattern, monkeypatch):
+    [whole] = folder.parent.glob("whole.*")
+    expected = NaiveBayes().fit(whole, "y").tally_
+    assert NaiveBayes().fit(f"{folder}/{pattern}", "y").tally_ == expected
+    monkeypatch.chdir(folder)
+    assert NaiveBayes().fit(pattern, "y").tally_ == expected
+    year = NaiveBayes().fit(f"{folder}/year=2020/*/*", "y")
+    assert year.feature_names_in_.tolist() == ["x", "shop"]  # the year is not what it looks for
+
+
+def test_a_lazy_model_has_the_keys_that_others_have(folder):
+    kind = next(folder.rglob("0.*")).suffix
+    rows = [{"x": 0.5, "year": 2020, "shop": "a b"}]
+    of_year = WHOLE.filter(pa.array([year == 2020 for year in YEARS]))
+    of_shop = of_year.filter(pa.array([shop == "a b" for shop in of_year["shop"].to_pylist()]))
+    for path, table in (
+        ("", WHOLE),
+        (f"/*/*/0{kind}", WHOLE),
+        (f"/year=2020/*/0{kind}", of_year.drop(["year"])),
+        (f"/year=2020/shop=a%20b/0{kind}", of_shop.select(["x", "y"])),
+    ):
+        lazy, expected = LazyNaiveBayes(f"{folder}{path}", "y"), LazyNaiveBayes(table, "y")
+        assert lazy.predict_proba(rows) == pytest.approx(expected.predict_proba(rows))
+
+
+@pytest.fixture
+def memory():
+    filesystem = fsspec.filesystem("memory")
+    yield filesystem
+    filesystem.store.clear()
+
+
+@pytest.mark.parametrize("place", ["memory", "file"])
+def test_keys_of_folders_elsewhere_are_columns(folder, place, memory):
+    [whole] = folder.parent.glob("whole.*")
+    expected = NaiveBayes().fit(whole, "y").tally_
+    url = f"file://{folder}"
+    if place == "memory":
+        url = "memory://tables/data"
+        for path in folder.rglob("0.*"):
+            memory.pipe(f"/tables/data/{path.relative_to(folder)}", path.read_bytes())
+    assert NaiveBayes().fit(url, "y").tally_ == expected
+    assert NaiveBayes().fit(f"{url}/", "y").tally_ == expected
+    assert NaiveBayes().fit(f"{url}/*/shop=*/*", "y").tally_ == expected
+    model = NaiveBayes().fit(tallybayes.files(f"{url}/year=2020/**", union_by_name=True), "y")
+    assert model.feature_names_in_.tolist() == ["x", "shop"]
+
+
 def test_keys_are_numbers_dates_or_strings(tmp_path):
     for month, day in (("01", "2024-01-31"), ("02", "2024-02-29"), ("10", "2024-10-01")):
         for code in ("x", "__HIVE_DEFAULT_PARTITION__"):
@@ -101,15 +151,16 @@ def test_what_keys_cannot_be_is_refused(tmp_path):
         NaiveBayes().fit(tmp_path / "two", "y")
 
 
-def test_files_are_joined_by_name(tmp_path):
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "arrow"])
+def test_files_are_joined_by_name(tmp_path, kind):
     first = pa.table({"x": X[:120], "y": Y[:120], "shop": SHOPS[:120]})
     second = pa.table({"year": YEARS[120:], "y": Y[120:], "x": X[120:]})
-    write(tmp_path / "1.csv", first, "csv")
-    write(tmp_path / "2.csv", second, "csv")
-    paths = [tmp_path / "1.csv", tmp_path / "2.csv"]
+    write(tmp_path / f"1.{kind}", first, kind)
+    write(tmp_path / f"2.{kind}", second, kind)
+    paths = [tmp_path / f"1.{kind}", tmp_path / f"2.{kind}"]
     with pytest.raises(SourceError, match="lacks 'shop'"):
         NaiveBayes().fit(paths, "y")
     together = pa.concat_tables([first, second], promote_options="default")
-    write(tmp_path / "all.csv", together.select(["x", "y", "shop", "year"]), "csv")
-    model = NaiveBayes().fit(tallybayes.csv(paths, union_by_name=True), "y")
-    assert model.tally_ == NaiveBayes().fit(tmp_path / "all.csv", "y").tally_
+    write(tmp_path / f"all.{kind}", together.select(["x", "y", "shop", "year"]), kind)
+    model = NaiveBayes().fit(tallybayes.files(paths, union_by_name=True), "y")
+    assert model.tally_ == NaiveBayes().fit(tmp_path / f"all.{kind}", "y").tally_

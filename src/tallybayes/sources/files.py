@@ -13,7 +13,7 @@ from tallybayes.errors import SourceError, listed
 from tallybayes.sources.contract import Source, SourceColumn
 from tallybayes.sources.opening.faults import explained
 from tallybayes.sources.opening.foreign import is_workbook, need_readable
-from tallybayes.sources.opening.places import files_at, is_remote
+from tallybayes.sources.opening.places import files_at, folder_of_pattern, is_remote
 from tallybayes.sources.opening.sniffing import FORMATS, Format, format_of
 from tallybayes.sources.opening.stream import Stream, read_once
 from tallybayes.sources.opening.unpacking import suffix_of
@@ -51,31 +51,37 @@ def files_of(path: str) -> list[str]:
     SourceError
         If there is none.
     """
+    return _found(path)[0]
+
+
+def _found(path: str) -> tuple[list[str], str | None]:
+    """The files, and the folder below which the names of folders may be keys: that which is given,
+    or the beginning of a pattern."""
     if is_remote(path):
         return _files_at(path)
     if os.path.isdir(path):
-        return _files_in(Path(path))
+        return _files_in(Path(path)), path
     if SQL.match(path) and not os.path.exists(path):
         raise SourceError(
             f"{path[:80]!r} is SQL and no file: give tallybayes.sql(text, connection), or a "
             "database and --sql on the command line"
         )
     if os.path.exists(path) or not glob.has_magic(path):
-        return [path]
+        return [path], None
     found = sorted(name for name in glob.glob(path, recursive=True) if os.path.isfile(name))
     if not found:
         raise SourceError(f"no file matches the pattern {path!r}")
-    return found
+    return found, folder_of_pattern(path) or ("/" if path.startswith("/") else "")
 
 
-def _files_at(url: str) -> list[str]:
-    found, is_folder = files_at(url)
+def _files_at(url: str) -> tuple[list[str], str | None]:
+    found, folder, is_folder = files_at(url)
     if not is_folder:
-        return found
+        return found, folder
     named = [name for name in found if suffix_of(name) in FORMATS]
     if not named:
         raise _without_data(url)
-    return named
+    return named, folder
 
 
 def _without_data(folder: object) -> SourceError:
@@ -347,19 +353,18 @@ def source_of_paths(
     SourceError
         If there is no file, or one cannot be read or has other columns than the first.
     """
-    found = [(path, name) for path in paths for name in files_of(path)]
+    found: list[tuple[str, str | None]] = []
+    for path in paths:
+        each, folder = _found(path)
+        found += [(name, folder) for name in each]
     if not found:
         raise SourceError("the list of paths is empty: name at least one file")
-    names = [name for _, name in found]
+    names = [name for name, _ in found]
     sources = [_source_of_file(name, format, layout, sheet, flatten, text) for name in names]
-    keys = [keys_of(path, name) if _is_folder(path) else {} for path, name in found]
+    keys = [{} if folder is None else keys_of(folder, name) for name, folder in found]
     _need_same_keys(names, keys)
     sources = _with_columns(sources, keys, union_by_name)
     return sources[0] if len(sources) == 1 else Several(sources, f"a set of {len(names)} files")
-
-
-def _is_folder(path: str) -> bool:
-    return not is_remote(path) and os.path.isdir(path)
 
 
 def _need_same_keys(names: Sequence[str], keys: Sequence[Mapping[str, Any]]) -> None:

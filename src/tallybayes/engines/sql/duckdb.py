@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from glob import has_magic
 from threading import local
 from typing import Any
 
@@ -113,6 +114,7 @@ class DuckDBSource:
         self._held = local()
         self._own = OwnDatabase()
         self.statement: str | None = None
+        self._parquet: str | None = None
         if connection is not None and not hasattr(connection, "sql"):
             raise TypeError(
                 f"connection= is what duckdb.connect() gives, got a {type(connection).__name__}"
@@ -144,7 +146,9 @@ class DuckDBSource:
             if "\0" in given:
                 raise ValueError(f"the path {given!r} holds the character NUL")
             path = "'" + given.replace("'", "''") + "'"
-            return f"read_parquet({path})", False
+            self._parquet = path
+            keys = "" if has_magic(given) else ", hive_partitioning = false"  # as of other files
+            return f"read_parquet({path}{keys})", False
         if is_path:
             raise ValueError(f"the path {given!r} is not one of a file that is there")
         if self._connection is None:
@@ -243,9 +247,9 @@ class DuckDBSource:
             if isinstance(source, self._library.DuckDBPyRelation):
                 return []
             return list(map(str, getattr(source, "column_names", None) or source.columns))
-        if self._text.startswith("read_parquet("):
-            path = self._text.removeprefix("read_parquet")
-            rows = opened.connection.sql(f"SELECT name FROM parquet_schema{path}").fetchall()
+        if self._parquet is not None:
+            schema = f"SELECT name FROM parquet_schema({self._parquet})"
+            rows = opened.connection.sql(schema).fetchall()
             return [name for (name,) in rows]
         return []
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import datetime
 import os
 from collections.abc import Hashable, Mapping, Sequence
+from glob import has_magic
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from tallybayes.sources.find import (
     is_spark_frame,
     source_of,
 )
+from tallybayes.sources.opening.places import folder_of_pattern
 from tallybayes.tables import Column, Mixed, Numbers, Strings, Table
 
 __all__ = ["RowsAsked", "are_read_here"]
@@ -40,8 +42,10 @@ def are_read_here(source: Any, connection: Any) -> bool:
     if not isinstance(source, str | os.PathLike):
         return is_source(source)
     path = os.fspath(source)
-    if not isinstance(path, str) or path.lower().endswith(SCANNED) or "\0" in path:
+    if not isinstance(path, str) or "\0" in path:
         return False
+    if path.lower().endswith(SCANNED):  # DuckDB takes keys before a pattern, too
+        return has_magic(path) and "=" in folder_of_pattern(path)
     from tallybayes.sources.opening.sniffing import FORMATS
     from tallybayes.sources.opening.unpacking import suffix_of
 

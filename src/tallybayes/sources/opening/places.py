@@ -10,7 +10,7 @@ from typing import Any
 
 from tallybayes.errors import SourceError
 
-__all__ = ["arrow_place", "files_at", "is_remote", "opened"]
+__all__ = ["arrow_place", "files_at", "folder_of_pattern", "is_remote", "opened"]
 
 BY_ARROW = ("s3", "gs", "gcs", "abfs", "abfss")
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
@@ -156,9 +156,10 @@ def opened(url: str) -> Any:
         raise _explained(url, error) from None
 
 
-def files_at(url: str) -> tuple[list[str], bool]:
-    """The files that a URL stands for, sorted, and whether it is a folder; hidden files, and those
-    whose names begin with an underscore, are left out of a folder.
+def files_at(url: str) -> tuple[list[str], str | None, bool]:
+    """The files that a URL stands for, sorted; the folder below which they are found, where it is
+    one or a pattern; and whether it is a folder. Hidden files, and those whose names begin with an
+    underscore, are left out of a folder.
 
     Raises
     ------
@@ -168,18 +169,25 @@ def files_at(url: str) -> tuple[list[str], bool]:
     filesystem, path = _filesystem(url)
     try:
         if url.startswith("http"):  # which has no folders; its addresses may hold "?"
-            return [url], False
+            return [url], None, False
         if filesystem.isdir(path):
             found = [name for name in filesystem.find(path) if not _is_hidden(name, path)]
-            return _urls(url, filesystem, found), True
+            return _urls(url, filesystem, found), _urls(url, filesystem, [path])[0], True
         if not re.search(r"[*?\[]", path) or filesystem.exists(path):
-            return [url], False
-        found = _urls(url, filesystem, filesystem.glob(path))
+            return [url], None, False
+        each = filesystem.glob(path, detail=True).items()
+        found = _urls(url, filesystem, [name for name, at in each if at["type"] != "directory"])
+        folder = _urls(url, filesystem, [folder_of_pattern(path)])[0]
     except Exception as error:
         raise _explained(url, error) from None
     if not found:
         raise SourceError(f"no file matches the pattern {url!r}")
-    return found, False
+    return found, folder, False
+
+
+def folder_of_pattern(pattern: str) -> str:
+    """The folder below which all files are that a pattern matches."""
+    return re.split(r"[*?\[]", pattern, maxsplit=1)[0].rpartition("/")[0]
 
 
 def _urls(url: str, filesystem: Any, names: list[str]) -> list[str]:
