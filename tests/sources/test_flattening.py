@@ -163,3 +163,16 @@ def test_nested_rows_are_read_by_arrow():
     data = [json.dumps(row).encode() + b"\n" for row in NESTED]
     found = ArrowJson(lambda _: True, Flattening()).table(data)
     assert found.column_names == list(FLAT[0])
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".json", ".parquet"])
+def test_doctor_flattens_what_holds_objects(tmp_path, suffix):
+    rows = [{**row, "tags": [1]} for row in NESTED]
+    path = written(tmp_path, rows, suffix)
+    found = tallybayes.doctor(path, "y")
+    assert {c.name for c in found.columns} == {"who.age", "who.home.town", "n", "tags"}
+    assert [c.kind for c in found.columns if c.name == "tags"] == ["left out"]
+    assert [f.column for f in found.findings if f.kind == "objects"] == ["who"]
+    assert found.command.endswith("--target y --flatten")
+    assert f"tallybayes.files({str(path)!r}, flatten=True)" in found.call
+    assert found.sound

@@ -46,7 +46,7 @@ class ColumnDiagnosis:
     name : str
     kind : str
         What it is read as: "numbers", "levels", "numbers and levels", "dates", "times of day",
-        "text", "identifier", "constant" or "nothing".
+        "text", "identifier", "constant", "nothing", or "left out" where it holds objects or arrays.
     reason : str
         Why.
     examples : list of str

@@ -25,9 +25,11 @@ from tallybayes.errors import SourceError, TallyWarning, listed
 from tallybayes.readable import html_table
 from tallybayes.sources.contract import Part, Source, SourceColumn
 from tallybayes.sources.files import csv, files, files_of
+from tallybayes.sources.flattening import flatten_hint
 from tallybayes.sources.opening.foreign import is_workbook, need_readable
 from tallybayes.sources.opening.sniffing import format_of
 from tallybayes.sources.opening.stream import Stream, read_once
+from tallybayes.sources.several import is_nested
 from tallybayes.sources.text_files.options import Spelling
 from tallybayes.tables import Table
 
@@ -217,20 +219,28 @@ def diagnosed(
     if format == "csv":
         changes, findings = layout_of(head)
     changes |= options or {}
-    read = csv if format == "csv" else files if format in ("excel", "jsonl") or options else None
+    spelt = format in ("csv", "excel", "jsonl")  # whose options say how strings are read
+    read = csv if format == "csv" else files if spelt or options else None
     rows = _opened(source, paths, changes, read)
+    objects = [name for name, kind in _nested(rows).items() if flatten_hint(kind)]
+    if objects and format is not None:
+        changes["flatten"], read = True, files
+        what = "holds objects: --flatten makes columns of their keys"
+        findings += [Finding("objects", what, name, {"flatten": True}) for name in objects]
+        rows = _opened(source, paths, changes, read)
     header = list(rows.columns()) if not hasattr(rows, "header") else list(rows.header)
     profile = profile_of(rows, header)
     if not profile.n_rows:
         raise SourceError(f"{rows.name} has no rows")
     target = _target(rows.name, header, profile, target)
-    columns, changes = _read(profile, header, target, changes, read is not None)
+    columns, changes = _read(profile, header, target, changes, spelt)
+    columns = [_left_out(column, _nested(rows)) for column in columns]
     findings = [*findings, *compared(profile, target)]
     label = None if target is None else profile.columns[target]
     spelling = _spelling(changes)
     classes = {} if label is None else _classes(label, spelling.of(str(target)).missing)
     if target is not None and label is not None:
-        findings += _of_labels(target, label, classes, changes, columns, read is not None)
+        findings += _of_labels(target, label, classes, changes, columns, spelt)
     changes = _with_columns(changes, [*findings, *(f for c in columns for f in c.findings)], target)
     if getattr(rows, "nameless", False):
         findings.append(NAMELESS)
@@ -309,6 +319,19 @@ def _opened(
             f"{rows.name} can be read only once, and is looked at twice: save it first"
         )
     return rows
+
+
+def _nested(rows: Any) -> dict[str, str]:
+    """The columns that hold more than single values, and what they hold."""
+    return {name: column.type for name, column in rows.columns().items() if is_nested(column)}
+
+
+def _left_out(column: ColumnDiagnosis, nested: Mapping[str, str]) -> ColumnDiagnosis:
+    """A column that is not read, where it holds more than single values."""
+    kind = nested.get(column.name)
+    if kind is None:
+        return column
+    return replace(column, kind="left out", reason=f"it holds {kind}", missing={})
 
 
 # ---- reading -------------------------------------------------------------------------------------

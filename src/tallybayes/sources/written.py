@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tallybayes.sources.contract import Source
-from tallybayes.sources.several import Several
+from tallybayes.sources.several import Several, is_nested
 from tallybayes.sources.text_files.cells import Kind, cells, kind_of
 from tallybayes.sources.text_files.options import Spelling
 from tallybayes.sources.text_files.text_file import TextFile
@@ -47,7 +47,8 @@ def files_of(source: Source) -> list[Any]:
 def written_values(
     source: Any, names: Collection[str] | None = None
 ) -> Iterator[dict[str, Values]]:
-    """The values of a source that can be read again, part by part."""
+    """The values of a source that can be read again, part by part; columns that hold more than
+    single values are not there."""
     if isinstance(source, TextFile):
         for table in source.written():
             yield {
@@ -56,6 +57,9 @@ def written_values(
                 if names is None or name in names
             }
         return
+    if names is not None:
+        columns = source.columns()
+        names = [name for name in names if name not in columns or not is_nested(columns[name])]
     for part in source.parts(None if names is None else list(names)):
         table = part.read()
         yield {name: _of_column(column) for name, column in table.columns.items()}

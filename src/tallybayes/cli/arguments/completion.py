@@ -13,12 +13,13 @@ def columns_of(ctx: Any, incomplete: str) -> list[str]:
     from tallybayes.sources.files import header_of, source_of_paths
 
     names: list[str] = []
+    how = {"sheet": ctx.params.get("sheet"), "flatten": bool(ctx.params.get("flatten"))}
     given = [ctx.params.get("train"), ctx.params.get("data"), ctx.args]
     for path in [path for paths in given for path in paths or []]:
         if not os.path.exists(path):
             continue
         try:
-            names += header_of(source_of_paths([path]))
+            names += header_of(source_of_paths([path], **how))
         except Exception:
             continue
     return [name for name in dict.fromkeys(names) if name.startswith(incomplete)]
