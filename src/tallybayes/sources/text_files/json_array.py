@@ -16,8 +16,10 @@ from tallybayes.sources.opening.stream import MAX_RECORD_BYTES
 __all__ = ["ElementLines", "first_elements", "is_array", "too_deep"]
 
 SPACE = re.compile(r"[ \t\r\n]*")
+COMMA = re.compile(r"[ \t\r\n]*,[ \t\r\n]*")
 DECODER = json.JSONDecoder()
 READ_BYTES = 1 << 20
+LINES_LENGTH = 1 << 16  # of the elements that are encoded at a time
 MAX_CUT = 16  # characters at the end of a piece, in which an element may be cut
 
 
@@ -28,10 +30,10 @@ def is_array(head: bytes) -> bool:
 
 def first_elements(head: bytes) -> bytes:
     """The first elements of an array, of its first bytes, as lines; those that are whole."""
-    found: list[bytes] = []
+    found: list[str] = []
     with suppress(SourceError):  # cut off, or reading it explains it
         found.extend(ElementLines("", io.BytesIO(head))._lines)
-    return b"".join(found)
+    return "\n".join(found).encode("utf-8", "surrogateescape")
 
 
 def too_deep(where: str) -> SourceError:
@@ -70,14 +72,15 @@ class ElementLines(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         if not self._rest:
-            some: list[bytes] = []
+            some: list[str] = []
             size = 0
             for line in self._lines:
                 some.append(line)
                 size += len(line)
-                if size >= len(buffer):
+                if size >= LINES_LENGTH:
                     break
-            self._rest = memoryview(b"".join(some))
+            text = "\n".join([*some, ""])  # ends the last line
+            self._rest = memoryview(text.encode("utf-8", "surrogateescape"))
         n = min(len(self._rest), len(buffer))
         buffer[:n], self._rest = self._rest[:n], self._rest[n:]
         return n
@@ -86,7 +89,7 @@ class ElementLines(io.RawIOBase):
         self._stream.close()
         super().close()
 
-    def _elements(self) -> Iterator[bytes]:
+    def _elements(self) -> Iterator[str]:
         """The elements.
 
         Raises
@@ -99,9 +102,7 @@ class ElementLines(io.RawIOBase):
         if self._sign() != "]":
             yield self._element(1)
             number = 1
-            while self._sign() == ",":
-                self._at += 1
-                self._sign()
+            while self._comma():
                 number += 1
                 yield self._element(number)
             if self._sign() != "]":
@@ -126,8 +127,22 @@ class ElementLines(io.RawIOBase):
             if self._at < len(self._text) or not self._more():
                 return self._text[self._at : self._at + 1]
 
-    def _element(self, number: int) -> bytes:
-        where = f"{self._name}, element {number:,}"
+    def _comma(self) -> bool:
+        """Whether a comma is next, behind which the text goes on then."""
+        found = COMMA.match(self._text, self._at)
+        if found is not None and found.end() < len(self._text):
+            self._at = found.end()
+            return True
+        if self._sign() != ",":
+            return False
+        self._at += 1
+        self._sign()
+        return True
+
+    def _where(self, number: int) -> str:
+        return f"{self._name}, element {number:,}"
+
+    def _element(self, number: int) -> str:
         while True:
             try:
                 end = DECODER.raw_decode(self._text, self._at)[1]
@@ -137,20 +152,20 @@ class ElementLines(io.RawIOBase):
                 is_cut = len(self._text) - error.pos < MAX_CUT or "Unterminated" in error.msg
                 if not is_cut or not self._more():
                     raise SourceError(
-                        f"{where} is not valid JSON ({error.msg}): an array holds objects, with "
-                        "commas between them"
+                        f"{self._where(number)} is not valid JSON ({error.msg}): an array holds "
+                        "objects, with commas between them"
                     ) from None
                 if len(self._text) > MAX_RECORD_BYTES:
                     raise SourceError(
-                        f"{where} is longer than {MAX_RECORD_BYTES >> 20} MB: is a quote or a "
-                        "brace not closed?"
+                        f"{self._where(number)} is longer than {MAX_RECORD_BYTES >> 20} MB: is a "
+                        "quote or a brace not closed?"
                     ) from None
             except RecursionError:
-                raise too_deep(where) from None
+                raise too_deep(self._where(number)) from None
         element, self._at = self._text[self._at : end], end
         if "\n" in element or "\r" in element:  # between values: strings hold none
             element = element.replace("\n", " ").replace("\r", " ")
-        return element.encode("utf-8", "surrogateescape") + b"\n"
+        return element
 
     def _more(self) -> bool:
         """Whether there is more text, which is read then."""
