@@ -176,3 +176,23 @@ def test_doctor_flattens_what_holds_objects(tmp_path, suffix):
     assert found.command.endswith("--target y --flatten")
     assert f"tallybayes.files({str(path)!r}, flatten=True)" in found.call
     assert found.sound
+
+
+@pytest.mark.parametrize("opening", ['{"a":', "["])
+def test_objects_that_are_too_deep_are_refused(tmp_path, opening):
+    """Arrow would overflow the stack."""
+    deep = opening * 50_000 + "1" + {"{": "}", "[": "]"}[opening[0]] * 50_000
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"x": {"z": 1}, "y": 0}\n{"y": 1, "x": {"b": ' + deep + "}}\n")
+    with pytest.raises(SourceError, match="line 2 holds objects or arrays within each other, too"):
+        NaiveBayes().fit(tallybayes.files(path, flatten=True), "y")
+
+
+def test_objects_that_are_deep_are_columns(tmp_path):
+    path = tmp_path / "t.jsonl"
+    rows = [
+        '{"y": "u", "a": ' + '{"a": ' * n + str(i) + "}" * n + "}" for i, n in ((1, 5), (2, 300))
+    ]
+    path.write_text("\n".join(rows))
+    columns = tallybayes.files(path, flatten=True).columns()
+    assert sorted(map(len, columns)) == [1, 11, 601]

@@ -19,6 +19,8 @@ __all__ = ["EXACT", "ArrowJson"]
 EXACT = {b"strings": b"exact"}
 """Metadata of a table whose columns of strings hold strings alone, as they are."""
 
+MAX_DEPTH = 200
+
 NESTED = re.compile(rb":\s*[\[{]")
 """Where a value may be an object or a list, or a string looks like it."""
 
@@ -52,7 +54,9 @@ class ArrowJson:
         data = b"".join(lines).removeprefix(codecs.BOM_UTF8)
         rows = [row for row in map(bytes.strip, data.split(b"\n")) if row]
         whole = all(row[:1] == b"{" and row[-1:] == b"}" for row in rows)
-        if not rows or not whole or (self._flattening is None and NESTED.search(data)):
+        if not rows or not whole:
+            return None
+        if NESTED.search(data) and (self._flattening is None or any(map(_may_be_deep, rows))):
             return None
         try:
             table = self._parsed(data)
@@ -98,6 +102,11 @@ class ArrowJson:
         if pa.types.is_floating(kind) and pc.all(pc.is_finite(column)).as_py() is False:
             raise pa.ArrowInvalid("a number that is not finite")
         return column
+
+
+def _may_be_deep(row: bytes) -> bool:
+    """Whether a row may hold objects or arrays so deep that Arrow, which recurses, would crash."""
+    return row.count(b"{") + row.count(b"[") > MAX_DEPTH
 
 
 def _each_has_a_value(columns: list[Any]) -> bool:
