@@ -11,8 +11,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "tallybayes"
-NOT_OURS = {"build", "dist", "pictures", "__pycache__", ".git", ".venv", ".hypothesis"}
-"""Folders that builds and tools make, beside every ``.*_cache``; .gitignore names them too."""
+NOT_OURS = {"build", "dist", "pictures", "__pycache__", ".git", ".hypothesis"}
+"""Folders that builds and tools make, beside every ``.*_cache`` and ``.venv*``; .gitignore names
+them too."""
 
 
 def modules() -> list[Path]:
@@ -44,7 +45,9 @@ def imported(module: Path) -> ModuleType:
 def files(folder: Path = ROOT) -> Iterator[Path]:
     """Every file of the checkout that a person wrote."""
     for path in sorted(folder.iterdir()):
-        made = path.name in NOT_OURS or path.name.endswith("_cache")
+        made = (
+            path.name in NOT_OURS or path.name.endswith("_cache") or path.name.startswith(".venv")
+        )
         if path.is_dir() and not made:
             yield from files(path)
         elif path.is_file() and not made:
