@@ -155,7 +155,8 @@ def content_of(
         columns = subject.columns(X, own)
         shown = shown_rows(subject, X, numbers, predictions)
         copies = _copies(subject, X, len(own), columns)
-        learning = None if weighted else _learning(subject, X, labels, len(columns))
+        of_rows = None if together is None else together[judged.rows]
+        learning = None if weighted else _learning(subject, X, labels, of_rows, len(columns))
         worth = _worth(subject, X, predictions, learned, len(columns) + len(subject.pairs))
         text = subject.text(_some(X, len(own), 4, MAX_COMPARED_DOCUMENTS))
     largest = np.argsort(-predictions.shares, kind="stable")[:MAX_CURVE_CLASSES].tolist()
@@ -239,16 +240,21 @@ def _some(X: Any, n: int, seed: int, max_rows: int) -> Any:
 
 
 def _learning(
-    subject: Subject, X: Any, labels: NDArray[Any], n_columns: int
+    subject: Subject,
+    X: Any,
+    labels: NDArray[Any],
+    groups: NDArray[np.intp] | None,
+    n_columns: int,
 ) -> LearningCurve | None:
     refit = not subject.learns_in_parts
     most = min(MAX_REFIT_ROWS, MAX_REFIT_VALUES // max(n_columns, 1)) if refit else MAX_CURVE_ROWS
     rows = np.random.default_rng(1).permutation(len(labels))[:most]
     if len(rows) < len(labels):
         X, labels = rows_of(X, rows), labels[rows]
+        groups = None if groups is None else groups[rows]
     if len(np.unique(labels)) < 2:
         return None
-    return learning_curve(subject.unlearned(), X, labels, refit=refit)
+    return learning_curve(subject.unlearned(), X, labels, groups=groups, refit=refit)
 
 
 def _worth(

@@ -52,3 +52,11 @@ class Documents:
         indptr = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
         entries = np.repeat(self.indptr[rows] - indptr[:-1], size) + np.arange(indptr[-1])
         return replace(self, indptr=indptr, terms=self.terms[entries], counts=self.counts[entries])
+
+    def among(self, place: NDArray[np.integer], n_terms: int) -> Documents:
+        """The same documents as rows of other terms: `place` of each term, −1 for one that is not
+        among them. Those of a document keep their order."""
+        terms = place[self.terms].astype(np.int32)
+        kept = terms >= 0
+        indptr = np.concatenate([[0], np.cumsum(kept)])[self.indptr].astype(np.int64)
+        return Documents(indptr, terms[kept], self.counts[kept], n_terms)

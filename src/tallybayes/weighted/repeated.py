@@ -36,11 +36,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.sampling import FACTORS, finalized
+from tallybayes.engines.sampling import FACTORS
 from tallybayes.errors import DependentRowsWarning, warn_user
 from tallybayes.tables import Column, Mixed, Numbers, Strings, Table
 from tallybayes.tables.columns import EXACT
-from tallybayes.weighted.rows import LABEL_SALT, MAX_CHANCE_SHARE, salted
+from tallybayes.weighted.rows import LABEL_SALT, MAX_CHANCE_SHARE, group_keys, salted
 
 __all__ = [
     "Observations",
@@ -245,10 +245,9 @@ def of_groups(
     shared = np.add.reduceat(weight[order], first) / kept
     whole = np.repeat(kept == count, count)
     found = np.where(whole, weight[order], np.repeat(shared, count))[some]
-    keys = np.repeat(np.add.reduceat(finalized(contents[order]), first), count)[some]
     index = order[some]
     back = np.argsort(index)
-    together = keys[back] if (kept > 1).any() else None
+    together = group_keys(contents, groups)[index[back]] if (kept > 1).any() else None
     return Observations(index[back], found[back], together)
 
 

@@ -28,6 +28,7 @@ __all__ = [
     "distinct",
     "fold_of",
     "group_folds",
+    "group_keys",
     "row_keys",
     "salted",
     "sampled",
@@ -215,6 +216,25 @@ def group_folds(groups: NDArray[np.uint64], y: NDArray[np.int32], folds: int, sa
     fold = np.empty(len(keys), dtype=np.intp)
     fold[order] = np.arange(len(keys)) % folds
     return fold[of_row]
+
+
+def group_keys(keys: NDArray[np.uint64], groups: NDArray[np.integer]) -> NDArray[np.uint64]:
+    """The key of each row's group, which the keys of its rows determine, in any order.
+
+    Parameters
+    ----------
+    keys : uint64 array (n_rows,)
+        Hashes of the rows.
+    groups : index array (n_rows,)
+        The number of each row's group.
+    """
+    order = np.argsort(groups, kind="stable")
+    first = np.flatnonzero(np.append(True, np.diff(groups[order]) != 0))
+    found = np.empty(len(keys), dtype=np.uint64)
+    found[order] = np.repeat(
+        np.add.reduceat(finalized(keys[order]), first), np.diff(first, append=len(order))
+    )
+    return found
 
 
 def fold_of(labels: NDArray[Any], folds: int, seed: int) -> Index:

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pandas as pd
 import pytest
 import sklearn
 from sklearn.model_selection import GroupKFold, cross_val_score
 
-from tallybayes import NaiveBayes, WeightedNaiveBayes, cross_validate, leave_one_out
+import tallybayes
+import tallybayes.plots
+from tallybayes import (
+    GaussianNB,
+    NaiveBayes,
+    WeightedNaiveBayes,
+    cross_validate,
+    leave_one_out,
+)
 from tallybayes.errors import DependentRowsWarning
+from tallybayes.estimators.arrays.base import ArrayClassifier
 from tallybayes.families import Gaussian
 from tallybayes.weighted.repeated import label_correlation, of_groups
 from tallybayes.weighted.rows import group_folds
@@ -127,8 +138,6 @@ def test_leave_one_out_subtracts_the_whole_group():
 def test_leave_one_out_of_arrays_and_of_weighted_models():
     x, y, groups = visits(60)
     numbers = x[["age", "hour"]].to_numpy(dtype=float)
-    from tallybayes import GaussianNB
-
     found = leave_one_out(GaussianNB().fit(numbers, y), numbers, y, groups=groups)
     some = groups == 7
     expected = GaussianNB().fit(numbers[~some], y[~some]).predict_log_proba(numbers[some])
@@ -188,7 +197,8 @@ def test_weights_are_learned_again_with_groups():
     whole = WeightedNaiveBayes().fit(X, Y, groups=GROUPS)
     again = WeightedNaiveBayes().fit(X, Y).reweight(X, Y, groups=GROUPS)
     counted = WeightedNaiveBayes().count_from(NaiveBayes().fit(X, Y), X, Y, groups=GROUPS)
-    for model in (again, counted):
+    first = WeightedNaiveBayes().partial_fit(X, Y, groups=GROUPS)
+    for model in (again, counted, first):
         np.testing.assert_array_equal(model.predict_proba(NEW), whole.predict_proba(NEW))
     short = whole.simplify(X, Y, 2, groups=GROUPS)
     assert loss(short) < loss(WeightedNaiveBayes().fit(X, Y))
@@ -203,6 +213,55 @@ def test_groups_may_be_a_column_of_the_rows(tmp_path):
         model = WeightedNaiveBayes().fit(source, "label", groups="customer")
         assert model.schema_["column"].tolist() == list(X.columns)
         np.testing.assert_allclose(model.predict_proba(NEW), whole.predict_proba(NEW), atol=1e-9)
+        first = WeightedNaiveBayes().partial_fit(source, "label", groups="customer")
+        np.testing.assert_array_equal(first.predict_proba(NEW), model.predict_proba(NEW))
+        first.partial_fit(source, "label", groups="customer")
+        assert first.schema_["column"].tolist() == list(X.columns)
+        assert first.class_count_.sum() == 2 * len(Y)
+
+
+# ---- what leaves rows out ------------------------------------------------------------------------
+NOTHING_IS_LEFT_OUT = {
+    "forget": "takes rows away",
+    "score": "judges rows that are new",
+    "ReliabilityDisplay.from_estimator": "draws what a model predicts of new rows",
+    "DecisionRegionDisplay.from_estimator": "draws what a model predicts, and points",
+    "ClassConditionalDisplay.from_estimator": "draws what a model says, and rows",
+    "JointPlot.from_estimator": "draws what a model says, and rows",
+    "JointPlot.from_predictions": "draws rows",
+    "PairPlot.from_estimator": "draws what a model says, and rows",
+    "PairPlot.from_predictions": "draws rows",
+}
+CHOOSE_NOTHING_ON_ROWS = ("fit", "partial_fit")  # of arrays
+
+
+def methods_of_rows_and_labels():
+    """Every public function and method that takes rows with labels: (owner, name, parameters)."""
+    listed = [(name, getattr(tallybayes, name)) for name in tallybayes.__all__]
+    listed += [(name, getattr(tallybayes.plots, name)) for name in tallybayes.plots.__all__]
+    for name, public in listed:
+        members = vars_of(public) if inspect.isclass(public) else [(name, public)]
+        members = [member for member in members if callable(member[1])]
+        for method, held in members:
+            parameters = inspect.signature(held).parameters
+            if {"X", "y"} <= parameters.keys():
+                yield public, method, parameters
+
+
+def vars_of(public):
+    found = inspect.getmembers(public, callable)
+    return [(name, held) for name, held in found if not name.startswith("_")]
+
+
+def test_whatever_leaves_rows_out_takes_groups():
+    found = set()
+    for public, method, parameters in methods_of_rows_and_labels():
+        of_arrays = inspect.isclass(public) and issubclass(public, ArrayClassifier)
+        named = {method, f"{public.__name__}.{method}"} & NOTHING_IS_LEFT_OUT.keys()
+        nothing = bool(named) or (of_arrays and method in CHOOSE_NOTHING_ON_ROWS)
+        assert ("groups" in parameters) != nothing, (public, method)
+        found.add(method)
+    assert {"fit", "reweight", "recalibrate", "report", "leave_one_out", "cross_validate"} <= found
 
 
 # ---- bad input -----------------------------------------------------------------------------------

@@ -199,6 +199,22 @@ def test_a_learning_curve():
         assert rates[i] == pytest.approx((log_proba.argmax(axis=1) == own).mean())
 
 
+@pytest.mark.filterwarnings("ignore:column .who. is left out", "ignore:no column of 2 predicts")
+@pytest.mark.parametrize("kind", [NaiveBayes, WeightedNaiveBayes])
+def test_a_learning_curve_learns_whole_groups(kind):
+    """Each group has a level of its own, and a label that nothing else predicts."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(150), 4)
+    y = rng.integers(0, 2, 150)[groups]
+    x = pd.DataFrame({"who": groups.astype(str), "hour": rng.normal(size=600).round(2)})
+    model = kind().fit(x, y, groups=groups)
+    alone = LearningCurveDisplay.from_estimator(model, x, y).curve
+    together = LearningCurveDisplay.from_estimator(model, x, y, groups=groups).curve
+    assert max(alone.accuracy) > 0.8
+    assert max(together.accuracy[2:]) < 0.65
+    assert all(n % 4 == 0 for n in together.rows)
+
+
 def test_a_learning_curve_of_weights_is_of_fits_on_prefixes():
     frame, y = table()
     model = WeightedNaiveBayes(parts=1).fit(frame, y)

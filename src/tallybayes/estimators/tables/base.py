@@ -283,6 +283,7 @@ class TableClassifier(ChangingTables, SaysSQL, Reported):
         y: Any,
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        groups: Any = None,
     ) -> Self:
         """Count the rows of X in addition. New classes and levels may come at any time.
 
@@ -296,6 +297,9 @@ class TableClassifier(ChangingTables, SaysSQL, Reported):
             Classes that may occur, beside those of y.
         sample_weight : array-like (n_rows,) or str, optional
             How much each row counts; 1 by default.
+        groups : array-like (n_rows,) or str, optional
+            As for :meth:`fit`: the first rows are those that something is chosen on. Of later ones
+            nothing is left out; a column of X is still not learned from.
 
         Returns
         -------
@@ -313,9 +317,9 @@ class TableClassifier(ChangingTables, SaysSQL, Reported):
         class_weight = self._class_weight_to_learn()
         if isinstance(y, str):
             if first:
-                self._fit_source(X, y, sample_weight, classes)
+                self._fit_source(X, y, sample_weight, classes, groups=groups)
             else:
-                self._partial_fit_source(X, y, sample_weight, class_weight, classes)
+                self._partial_fit_source(X, y, sample_weight, class_weight, classes, groups)
                 self._model.class_weight = class_weight
             return self._declare(classes)
         if first:
@@ -323,8 +327,9 @@ class TableClassifier(ChangingTables, SaysSQL, Reported):
             x = self._first_rows(X, more_may_come=True)
         else:
             x = self._read_rows(X, learning=True)
-        warn_of_other_order(X, y, sample_weight)
+        warn_of_other_order(X, y, sample_weight, groups)
         y = read_labels(y, x, self._name)
+        together = read_groups(groups, x)
         known, codes = labels_and_codes(y)
         weights = weighted(read_weights(sample_weight, x), class_weight, known, codes)
         aged = self._aged(weights, len(codes))
@@ -342,7 +347,8 @@ class TableClassifier(ChangingTables, SaysSQL, Reported):
             if weights is not None:
                 model.note_strings(x, weights)
             if self.chooses_on_rows:
-                self._choose_first(x, places_among(known, model.schema.classes)[codes], aged)
+                own = places_among(known, model.schema.classes)[codes]
+                self._choose_first(x, own, aged, together)
         return self._declare(classes)
 
     def _declare(self, classes: Any) -> Self:

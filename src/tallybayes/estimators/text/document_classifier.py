@@ -18,6 +18,7 @@ from tallybayes.estimators.reported import Reported
 from tallybayes.estimators.text.counter import DocumentCounter
 from tallybayes.estimators.text.given_documents import (
     CountedRows,
+    groups_of,
     labels_of,
     need_counted,
     need_documents,
@@ -95,17 +96,18 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
             )
         return self._counter.rows(X, model.tally)
 
-    def _counted_rows(self, X: Any, y: Any, sample_weight: Any) -> CountedRows:
+    def _counted_rows(self, X: Any, y: Any, sample_weight: Any, groups: Any = None) -> CountedRows:
         """Documents that are counted, as rows of the terms of the model."""
         need_documents(X)
         model = self._fitted()
         if self.unlabelled is not None:
             need_labels(y, "this call")
         documents = self._counter.rows(X, model.tally)
-        warn_of_other_order(X, y, sample_weight)
+        warn_of_other_order(X, y, sample_weight, groups)
         labels = labels_of(y, len(documents), type(self).__name__)
         weights = weights_of(sample_weight, len(documents))
-        return CountedRows(documents, codes_of(labels, model.tally.labels), weights)
+        together = groups_of(groups, len(documents))
+        return CountedRows(documents, codes_of(labels, model.tally.labels), weights, together)
 
     # ---- predicting ------------------------------------------------------------------------------
     def predict_joint_log_proba(self, X: Any) -> Array:
@@ -193,7 +195,13 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
         warn_of_other_order(X, y, sample_weight)
         return float(super().score(X, y, sample_weight))
 
-    def leave_one_out(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Array:
+    def leave_one_out(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Array:
         """log P(c | document) of documents that are counted, each without itself.
 
         The weighted model takes the document out of the counts; class shares, weights and τ are
@@ -210,6 +218,9 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
             Their labels.
         sample_weight : array-like (n_documents,), optional
             What each was counted with; 1 by default.
+        groups : array-like (n_documents,), optional
+            Documents that belong together, such as those of one author, have one value: each is
+            predicted without its whole group, of which X has all documents.
 
         Returns
         -------
@@ -221,11 +232,11 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
         NegativeTally
             A ValueError: a document weighs more than was counted of its class.
         """
-        documents, codes, weights = self._counted_rows(X, y, sample_weight)
+        documents, codes, weights, together = self._counted_rows(X, y, sample_weight, groups)
         model = self._fitted()
         given = np.ones(len(documents)) if weights is None else weights
         need_counted(given, codes, model.tally.documents)
-        return model.left_out(documents, codes, weights)
+        return model.left_out(documents, codes, weights, together)
 
     # ---- one document ----------------------------------------------------------------------------
     def predict_one(self, document: str) -> Any:

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tallybayes.errors import IncompatibleTallies, StaleWarning, warn_user
 from tallybayes.estimators.labels import (
@@ -22,6 +22,7 @@ from tallybayes.estimators.text.counter import DocumentCounter
 from tallybayes.estimators.text.document_classifier import DocumentClassifier
 from tallybayes.estimators.text.given_documents import (
     CountedRows,
+    groups_of,
     labels_of,
     need_documents,
     of_own_terms,
@@ -57,24 +58,27 @@ class UpdatedClassifier(DocumentClassifier):
         y: Any,
         sample_weight: Any,
         among: ArrayLike | None = None,
+        groups: Any = None,
     ) -> tuple[TermCounts, CountedRows]:
         """The tally of documents, and them as rows of its terms; classes are some of `among`."""
         need_documents(X)
         if self.unlabelled is not None:
             need_labels(y, "this call")
         terms, documents = self._counter.counted(X)
-        warn_of_other_order(X, y, sample_weight)
+        warn_of_other_order(X, y, sample_weight, groups)
         labels = labels_of(y, len(documents), type(self).__name__)
         weights = weights_of(sample_weight, len(documents))
+        together = groups_of(groups, len(documents))
         if weights is not None and not weights.all():  # weight 0 is not there
             kept = np.flatnonzero(weights)
             labels, weights, documents = labels[kept], weights[kept], documents.take(kept)
+            together = None if together is None else together[kept]
             terms, documents = of_own_terms(terms, documents)
         classes, codes = labels_and_codes(labels)
         if among is not None:
             codes_of(classes, np.unique(label_array(among)))
         tally = learner.counted(terms, classes, documents, codes, weights)
-        return tally, CountedRows(documents, codes, weights)
+        return tally, CountedRows(documents, codes, weights, together)
 
     def _recount(self, tally: TermCounts) -> None:
         """Gives the model other counts; a ridge of other classes is dropped, with a warning."""
@@ -100,6 +104,7 @@ class UpdatedClassifier(DocumentClassifier):
         y: Any,
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Count documents in addition; the first ones are learned on as :meth:`fit` does.
 
@@ -113,6 +118,8 @@ class UpdatedClassifier(DocumentClassifier):
             Labels that y has to be among.
         sample_weight : array-like (n_documents,), optional
             A document of weight w counts as w documents; 1 by default.
+        groups : array-like (n_documents,), optional
+            As for :meth:`fit`; of later documents nothing is left out.
 
         Returns
         -------
@@ -120,13 +127,13 @@ class UpdatedClassifier(DocumentClassifier):
             The estimator itself.
         """
         if self.__sklearn_is_fitted__():
-            tally, _ = self._counted(self._model, X, y, sample_weight, classes)
+            tally, _ = self._counted(self._model, X, y, sample_weight, classes, groups)
             self._recount(self._model.tally + tally)
             return self
         self._validate_params()
         self._counter = self._new_counter(X)
         learner = self._learner()
-        tally, rows = self._counted(learner, X, y, sample_weight, classes)
+        tally, rows = self._counted(learner, X, y, sample_weight, classes, groups)
         self._model = learner.fitted(tally, *rows)
         return self
 
@@ -274,7 +281,13 @@ class UpdatedClassifier(DocumentClassifier):
         return self
 
     @learning
-    def reweight(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def reweight(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Learn weights, and the ridge, again under the counts as they are.
 
         Parameters
@@ -285,6 +298,8 @@ class UpdatedClassifier(DocumentClassifier):
             Their labels.
         sample_weight : array-like (n_documents,), optional
             What they were counted with; 1 by default.
+        groups : array-like (n_documents,), optional
+            Documents of a group, of which X has all, are left out together; see :meth:`fit`.
 
         Returns
         -------
@@ -297,28 +312,22 @@ class UpdatedClassifier(DocumentClassifier):
             If the model is not the weighted one: there is nothing to weigh. If it counts unlabelled
             documents: these have seen the labels of the documents that would be left out.
         """
-        rows, _ = self._rows_to_learn_on(X, y, sample_weight)
+        rows = self._counted_rows(X, y, sample_weight, groups)
+        rows = rows.take(rows.weighty)
         self._model = self._fitted().reweighted(*rows, ridge=self.ridge)
         return self
 
-    def _rows_to_learn_on(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None
-    ) -> tuple[CountedRows, NDArray[np.intp]]:
-        """Counted documents that weigh something, and their places."""
-        rows = self._counted_rows(X, y, sample_weight)
-        kept = np.arange(len(rows.codes))
-        if rows.weights is not None and not rows.weights.all():
-            kept = np.flatnonzero(rows.weights)
-            rows = CountedRows(rows.documents.take(kept), rows.codes[kept], rows.weights[kept])
-        return rows, kept
-
-    def _left_out(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> LeftOut | None:
+    def _left_out(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None, groups: Any = None
+    ) -> LeftOut | None:
         """Predictions of counted documents by what is learned again without them; None for models
         that learn no weights, or that count unlabelled documents."""
         model = self._fitted()
         if not isinstance(model, DocumentModel) or model.unlabelled is not None:
             return None
-        rows, kept = self._rows_to_learn_on(X, y, sample_weight)
+        rows = self._counted_rows(X, y, sample_weight, groups)
+        kept = rows.weighty
+        rows = rows.take(kept)
         held_out, f = model.held_out(*rows, ridge=self.ridge)
         order = np.argsort(held_out.rows)
         some = held_out.rows[order]

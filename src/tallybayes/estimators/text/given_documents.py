@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.errors import NegativeTally
-from tallybayes.estimators.labels import read_labels, read_weights
+from tallybayes.estimators.labels import read_groups, read_labels, read_weights
 from tallybayes.tally.terms import SLACK
 from tallybayes.tokens.documents import as_objects
 from tallybayes.tokens.rows import Documents
@@ -18,6 +18,7 @@ from tallybayes.tokens.rows import Documents
 __all__ = [
     "CountedRows",
     "decoded",
+    "groups_of",
     "labels_of",
     "need_counted",
     "need_documents",
@@ -54,11 +55,44 @@ class CountedRows(NamedTuple):
     codes : int32 array (n_documents,)
     weights : float64 array (n_documents,), optional
         None for weight 1.
+    groups : index array (n_documents,), optional
+        The number of each one's group; None where each is alone.
     """
 
     documents: Documents
     codes: NDArray[np.int32]
     weights: NDArray[np.float64] | None
+    groups: NDArray[np.intp] | None = None
+
+    @property
+    def weighty(self) -> NDArray[np.intp]:
+        """The places of those that weigh something."""
+        if self.weights is None:
+            return np.arange(len(self.codes))
+        return np.flatnonzero(self.weights)
+
+    def take(self, kept: NDArray[np.intp]) -> CountedRows:
+        """Some of them, in this order."""
+        if len(kept) == len(self.codes):
+            return self
+        return CountedRows(
+            self.documents.take(kept),
+            self.codes[kept],
+            None if self.weights is None else self.weights[kept],
+            None if self.groups is None else self.groups[kept],
+        )
+
+
+def groups_of(groups: Any, n_documents: int) -> NDArray[np.intp] | None:
+    """The number of each document's group; None where there are none, or each is alone.
+
+    Raises
+    ------
+    ValueError
+        As :func:`~tallybayes.estimators.labels.read_groups` does.
+    """
+    found = read_groups(groups, _Shape(n_documents))
+    return None if found is None or int(found.max(initial=0)) + 1 == n_documents else found
 
 
 def weights_of(sample_weight: Any, n_documents: int) -> NDArray[np.float64] | None:

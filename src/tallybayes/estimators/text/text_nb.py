@@ -189,7 +189,13 @@ class TextNB(UpdatedClassifier):
 
     # ---- learning --------------------------------------------------------------------------------
     @learning
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Count documents from scratch, and learn on them.
 
         Parameters
@@ -201,6 +207,10 @@ class TextNB(UpdatedClassifier):
             beside a single other label is refused.
         sample_weight : array-like (n_documents,), optional
             A document of weight w counts as w documents; 1 by default.
+        groups : array-like (n_documents,), optional
+            Documents that belong together, such as those of one author or one conversation, have
+            one value. Wherever documents are left out, to learn on them or for :attr:`log_loss_`
+            and the other figures, those of a group are left out together.
 
         Returns
         -------
@@ -221,9 +231,10 @@ class TextNB(UpdatedClassifier):
             kept, labels = split_labels(y, len(X), type(self).__name__)
             if not kept.all():
                 warn_of_other_order(X, y, sample_weight)
-                self._model = self._part_labelled(learner, X, kept, labels, sample_weight)
+                beside = {"sample_weight": sample_weight, "groups": groups}
+                self._model = self._part_labelled(learner, X, kept, labels, beside)
                 return self
-        tally, rows = self._counted(learner, X, y, sample_weight)
+        tally, rows = self._counted(learner, X, y, sample_weight, groups=groups)
         self._model = learner.fitted(tally, *rows)
         return self
 
@@ -233,7 +244,7 @@ class TextNB(UpdatedClassifier):
         X: Any,
         kept: NDArray[np.bool_],
         labels: NDArray[Any],
-        sample_weight: Any,
+        beside: dict[str, Any],
     ) -> TextModel:
         """A model of documents of which some have labels."""
         if not isinstance(learner, WeightedLearner):
@@ -241,11 +252,12 @@ class TextNB(UpdatedClassifier):
                 f"model={self.model!r} counts no documents without a label: use model='weighted', "
                 "or leave them out of X and y"
             )
-        if sample_weight is not None:
-            raise ValueError(
-                "sample_weight is not for documents of which some have no label: omit it, or leave "
-                "those out of X and y"
-            )
+        for name, given in beside.items():
+            if given is not None:
+                raise ValueError(
+                    f"{name} is not for documents of which some have no label: omit it, or leave "
+                    "those out of X and y"
+                )
         terms, documents = self._counter.counted(X)
         classes, codes = labels_and_codes(labels)
         labelled = documents.take(np.flatnonzero(kept))

@@ -14,20 +14,80 @@ row of −log(N_t s_k + τ) that all terms of one frequency share.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
+from tallybayes.tally.terms import SLACK
 from tallybayes.tokens.rows import Documents
 
-__all__ = ["BINS", "TermTable", "length_factor"]
+__all__ = ["BINS", "GroupCounts", "TermTable", "length_factor"]
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 
 BINS = 10  # of the frequencies of terms of one n-gram order
+MAX_INTERMEDIATE = 1 << 21  # numbers of terms and classes that are held at a time
+
+
+@dataclass(frozen=True, eq=False)
+class GroupCounts:
+    """What groups of documents were counted with, to be left out together.
+
+    Parameters
+    ----------
+    keys : int64 array (n_held,)
+        Ascending: the number of a group times the number of terms, plus a term that it holds.
+    counts : sparse array (n_held, n_classes)
+        The weight of the documents of the group that hold the term.
+    of : index array (n_documents,)
+        The group of each document whose sums are asked for.
+    """
+
+    keys: NDArray[np.int64]
+    counts: sp.csr_array
+    of: Index
+
+    @classmethod
+    def counted(
+        cls,
+        documents: Documents,
+        y: NDArray[np.int32],
+        weights: Array,
+        groups: Index,
+        n_classes: int,
+    ) -> GroupCounts:
+        """Of whole groups of documents.
+
+        Parameters
+        ----------
+        documents : Documents
+        y : int32 array (n_documents,)
+        weights : float64 array (n_documents,)
+            What each was counted with.
+        groups : index array (n_documents,)
+            The number of each one's group.
+        n_classes : int
+        """
+        size = np.diff(documents.indptr)
+        each = np.repeat(groups, size) * documents.n_terms + documents.terms
+        keys, place = np.unique(each, return_inverse=True)
+        entries = np.repeat(weights, size), (place, np.repeat(y, size))
+        counts = sp.coo_array(entries, shape=(len(keys), n_classes)).tocsr()
+        return cls(keys, counts, groups)
+
+    def take(self, rows: Index) -> GroupCounts:
+        """The same counts, for some of the documents."""
+        return replace(self, of=self.of[rows])
+
+    def places(self, row: Index, terms: NDArray[np.int32], n_terms: int) -> Index:
+        """The place of entries among `keys`; `row` is the document of each entry."""
+        return np.searchsorted(self.keys, self.of[row] * n_terms + terms)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,10 +181,7 @@ class TermTable:
         )
         place = np.full(self.n_terms, -1, dtype=np.int32)
         place[ids] = np.arange(len(ids), dtype=np.int32)
-        terms = place[documents.terms]
-        kept = terms >= 0
-        indptr = np.concatenate([[0], np.cumsum(kept)])[documents.indptr].astype(np.int64)
-        return few, Documents(indptr, terms[kept], documents.counts[kept], len(ids))
+        return few, documents.among(place, len(ids))
 
     def expected(self, tau: float, share: Array, less: float = 0.0) -> Array:
         """log((N − less) s_k + τ) for each distinct frequency N, (n_frequencies, n_classes)."""
@@ -162,6 +219,7 @@ class TermTable:
         y: NDArray[np.int32] | None = None,
         counted: Array | None = None,
         *,
+        groups: GroupCounts | None = None,
         binned: bool = True,
         threads: int = 1,
     ) -> Array:
@@ -178,11 +236,15 @@ class TermTable:
             The classes of documents that are counted: each is left out of its own sum.
         counted : float64 array (n_documents,), optional
             What each was counted with; 1 by default.
+        groups : GroupCounts, optional
+            Of the documents' groups: each is left out with its whole group.
         binned : bool
             Whether terms have bins; else all are in one.
         threads : int
             How many; the result does not depend on it.
         """
+        if groups is not None:
+            return self._sums_without_groups(documents, tf, tau, share, groups)
         if y is not None and counted is not None:
             return self._sums_without(documents, tf, tau, share, y, counted, threads)
         less = 0.0 if y is None else 1.0
@@ -236,6 +298,60 @@ class TermTable:
             threads,
         )
         return found
+
+    def length_without(
+        self, documents: Documents, tf: NDArray[np.float32], groups: GroupCounts
+    ) -> Array:
+        """The length of each document in the terms that others than its group hold, which are those
+        that a model without the group knows, float64 (n_documents,); 1 without any."""
+        row = np.repeat(np.arange(len(documents)), np.diff(documents.indptr))
+        before = self.frequency[documents.terms]
+        of_group = groups.counts.sum(axis=1)[groups.places(row, documents.terms, self.n_terms)]
+        known = np.where(before - of_group > SLACK * before, tf, 0.0)
+        found = np.bincount(row, known, len(documents))
+        return np.where(found > 0.0, found, 1.0)
+
+    def _sums_without_groups(
+        self,
+        documents: Documents,
+        tf: NDArray[np.float32],
+        tau: float,
+        share: Array,
+        groups: GroupCounts,
+    ) -> Array:
+        """As :meth:`sums`, each document without its whole group."""
+        n_bins, shape = self.n_bins, (self.n_terms, self.n_classes)
+        table = sp.csr_array((self.counts, self.classes, self.start), shape=shape)
+        found = np.zeros((len(documents), self.n_classes, n_bins))
+        for rows, entries in _blocks(documents.indptr, MAX_INTERMEDIATE // self.n_classes):
+            size = np.diff(documents.indptr[rows.start : rows.stop + 1])
+            row = np.repeat(np.arange(len(size)), size)
+            each = groups.places(row + rows.start, documents.terms[entries], self.n_terms)
+            places, entry = np.unique(each, return_inverse=True)
+            terms = groups.keys[places] % self.n_terms
+            before = table[terms].toarray()
+            left = before - groups.counts[places].toarray()
+            left[left <= SLACK * before] = 0.0
+            frequency = left.sum(axis=1)
+            ratio = np.log(left + tau) - np.log(frequency[:, None] * share + tau)
+            ratio -= ratio.mean(axis=1, keepdims=True)
+            ratio[frequency == 0.0] = 0.0
+            octave = np.minimum(np.log2(np.maximum(frequency, 1.0)), BINS - 1).astype(np.intp)
+            cell = row * n_bins + (octave + BINS * self.order[terms].astype(np.intp))[entry]
+            for k in range(self.n_classes):
+                sums = np.bincount(cell, tf[entries] * ratio[entry, k], len(size) * n_bins)
+                found[rows, k] = sums.reshape(-1, n_bins)
+        return found
+
+
+def _blocks(indptr: NDArray[np.int64], most: int) -> Iterator[tuple[slice, slice]]:
+    """Rows of about so many entries at a time, and their entries."""
+    begin, n = 0, len(indptr) - 1
+    while begin < n:
+        end = int(np.searchsorted(indptr, indptr[begin] + most, side="right")) - 1
+        end = min(max(end, begin + 1), n)
+        yield slice(begin, end), slice(int(indptr[begin]), int(indptr[end]))
+        begin = end
 
 
 def length_factor(length: Array, mean_length: float, power: float) -> Array:

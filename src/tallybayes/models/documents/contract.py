@@ -16,6 +16,7 @@ __all__ = ["TextLearner", "TextModel", "TextScorer"]
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
+Index = NDArray[np.intp]
 
 
 class TextScorer(Protocol):
@@ -76,16 +77,29 @@ class TextModel(Protocol):
         """The same reading of other counts."""
 
     def reweighted(
-        self, documents: Documents, y: Codes, weights: Array | None, *, ridge: bool
+        self,
+        documents: Documents,
+        y: Codes,
+        weights: Array | None,
+        groups: Index | None = None,
+        *,
+        ridge: bool,
     ) -> Self:
-        """The same counts, with weights that are learned again."""
+        """The same counts, with weights that are learned again; documents of a group are left out
+        together."""
 
     def need_alike(self, other: Any) -> None:
         """Raises IncompatibleTallies unless the tally of another model can be added."""
 
-    def left_out(self, documents: Documents, y: Codes, weight: Array | None = None) -> Array:
-        """log P(c | document) of counted documents, each without itself, float64 (n_documents,
-        n_classes)."""
+    def left_out(
+        self,
+        documents: Documents,
+        y: Codes,
+        weight: Array | None = None,
+        groups: Index | None = None,
+    ) -> Array:
+        """log P(c | document) of counted documents, each without itself or its group, float64
+        (n_documents, n_classes)."""
 
     def equals(self, other: Any) -> bool:
         """Whether another model holds the same counts, and reads them in the same way."""
@@ -109,6 +123,12 @@ class TextLearner(Protocol):
         """The tally of the first documents."""
 
     def fitted(
-        self, tally: TermCounts, documents: Documents, y: Codes, weights: Array | None
+        self,
+        tally: TermCounts,
+        documents: Documents,
+        y: Codes,
+        weights: Array | None,
+        groups: Index | None = None,
     ) -> TextModel:
-        """A model of the tally, learned on its documents."""
+        """A model of the tally, learned on its documents; those of a group are left out
+        together."""

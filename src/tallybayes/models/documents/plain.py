@@ -13,6 +13,7 @@ from scipy.special import log_softmax
 
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import IncompatibleTallies
+from tallybayes.labels import places_among
 from tallybayes.models.documents.events import (
     Bernoulli,
     Coefficients,
@@ -27,11 +28,12 @@ from tallybayes.tally import TermCounts
 from tallybayes.tokens.rows import Documents
 from tallybayes.weighted.documents.held_out import DocumentFigures
 from tallybayes.weighted.documents.rows import document_keys
-from tallybayes.weighted.rows import sampled
+from tallybayes.weighted.rows import group_folds, group_keys, sampled
 
 __all__ = ["EVENTS", "LinearScorer", "PlainDocuments", "PlainLearner"]
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 EventName = Literal["multinomial", "complement", "bernoulli"]
 
 EVENTS: dict[str, type[Multinomial] | type[Complement] | type[Bernoulli]] = {
@@ -41,6 +43,7 @@ EVENTS: dict[str, type[Multinomial] | type[Complement] | type[Bernoulli]] = {
 }
 MAX_TEST_DOCUMENTS, MAX_TEST_ENTRIES = 12_000, 2_500_000
 """Documents that are left out for figures, and their entries."""
+FOLDS_OF_GROUPS = 10
 
 
 class LinearScorer:
@@ -121,16 +124,21 @@ class LeftOutDocuments:
         What each was counted with; 1 by default.
     stands : float64 array (n_documents,), optional
         The weight of the documents that each stands for, where they are a sample, in its order.
+    groups : index array (n_documents,), optional
+        The number of each one's group, which are left out together: in folds, of all documents.
     """
 
     documents: Documents
     y: NDArray[np.int32]
     weights: Array | None
     stands: Array | None = None
+    groups: Index | None = None
 
     def sampled(self, n_classes: int) -> LeftOutDocuments:
         """As many of them as figures need, in an order that is always the same."""
         documents, y, weights = self.documents, self.y, self.weights
+        if self.groups is not None:
+            return self
         order = np.argsort(document_keys(documents, y), kind="stable")
         weight = np.ones(len(y)) if weights is None else weights
         most = min(MAX_TEST_DOCUMENTS, len(y) * MAX_TEST_ENTRIES // (len(documents.terms) + 1))
@@ -141,6 +149,12 @@ class LeftOutDocuments:
 
     def judged(self, model: PlainDocuments) -> DocumentFigures:
         """The figures of a model in which they are counted."""
+        if self.groups is not None:
+            keys = group_keys(document_keys(self.documents, self.y), self.groups)
+            fold = group_folds(keys, self.y, FOLDS_OF_GROUPS, 0)
+            log_proba = model.left_out(self.documents, self.y, self.weights, fold)
+            weight = np.ones(len(self.y)) if self.weights is None else self.weights
+            return DocumentFigures.of(log_proba, self.y, weight, self.groups)
         few = self.sampled(model.tally.n_classes) if self.stands is None else self
         log_proba = model.left_out(few.documents, few.y, few.weights)
         return DocumentFigures.of(log_proba, few.y, None if few.weights is None else few.stands)
@@ -211,6 +225,7 @@ class PlainLearner:
         documents: Documents,
         y: NDArray[np.int32],
         weights: Array | None,
+        groups: Index | None = None,
     ) -> PlainDocuments:
         """A model of a tally, to be judged on documents that are counted in it.
 
@@ -221,9 +236,11 @@ class PlainLearner:
             With its terms.
         y : int32 array (n_documents,)
         weights : float64 array (n_documents,), optional
+        groups : index array (n_documents,), optional
+            Documents of a group are left out together.
         """
         fixed = FixedIdf.of_tally(tally) if self.transforms.fixes_idf else None
-        left_out = LeftOutDocuments(documents, y, weights)
+        left_out = LeftOutDocuments(documents, y, weights, groups=groups)
         if len(y) > MAX_TEST_DOCUMENTS or len(documents.terms) > MAX_TEST_ENTRIES:
             left_out = left_out.sampled(tally.n_classes)
         return PlainDocuments(tally, self, fixed, left_out)
@@ -301,7 +318,13 @@ class PlainDocuments:
         return replace(self, tally=tally, judgement=self.figures)
 
     def reweighted(
-        self, documents: Documents, y: NDArray[np.int32], weights: Array | None, *, ridge: bool
+        self,
+        documents: Documents,
+        y: NDArray[np.int32],
+        weights: Array | None,
+        groups: Index | None = None,
+        *,
+        ridge: bool,
     ) -> PlainDocuments:
         """Raises ValueError: there are no weights."""
         raise ValueError(
@@ -324,10 +347,14 @@ class PlainDocuments:
             )
 
     def left_out(
-        self, documents: Documents, y: NDArray[np.int32], weight: Array | None = None
+        self,
+        documents: Documents,
+        y: NDArray[np.int32],
+        weight: Array | None = None,
+        groups: Index | None = None,
     ) -> Array:
-        """log P(c | document) of counted documents, each as if it was never counted, float64
-        (n_documents, n_classes); an idf that is fixed stays.
+        """log P(c | document) of counted documents, each as if it, or its group, was never counted,
+        float64 (n_documents, n_classes); an idf that is fixed stays.
 
         Parameters
         ----------
@@ -335,8 +362,12 @@ class PlainDocuments:
         y : int32 array (n_documents,)
         weight : float64 array (n_documents,), optional
             What each was counted with; 1 by default.
+        groups : index array (n_documents,), optional
+            The number of each one's group.
         """
         weight = np.ones(len(y)) if weight is None else weight
+        if groups is not None:
+            return self._without_groups(documents, y, weight, groups)
         learner, tally = self.learner, self.tally
         found = np.zeros((len(documents), tally.n_classes))
         blocks = left_out_blocks(tally, documents, y, weight, learner.summed, self._fixed_idf)
@@ -346,6 +377,27 @@ class PlainDocuments:
             found += prior_without(tally.documents, y, weight)
         log_proba: Array = log_softmax(found, axis=1)
         return log_proba
+
+    def _without_groups(
+        self, documents: Documents, y: NDArray[np.int32], weight: Array, groups: Index
+    ) -> Array:
+        """As :meth:`left_out`, of one group of documents after the other."""
+        tally = self.tally
+        found = np.full((len(documents), tally.n_classes), -np.inf)
+        for group in range(int(groups.max(initial=-1)) + 1):
+            rows = np.flatnonzero(groups == group)
+            if not len(rows):
+                continue
+            some = documents.take(rows)
+            counted = self.counted(tally.terms, tally.labels, some, y[rows], weight[rows])
+            rest = replace(self, tally=tally.less(counted, "leave_one_out"))
+            if not rest.tally.n_classes:
+                found[rows] = -np.log(tally.n_classes)
+                continue
+            kept = some.among(rest.tally.places(tally.terms), rest.tally.n_terms)
+            classes = places_among(rest.tally.labels, tally.labels)
+            found[np.ix_(rows, classes)] = rest.scorer.posterior(kept, log=True)
+        return found
 
     def of_one_occurrence(self, k: int) -> Array:
         """What one occurrence of each term adds to the score of a class, above the mean of all, in

@@ -13,7 +13,7 @@ from scipy.special import log_softmax
 
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import IncompatibleTallies
-from tallybayes.families.text.ratios import TermTable
+from tallybayes.families.text.ratios import GroupCounts, TermTable
 from tallybayes.labels import places_among
 from tallybayes.tally import TermCounts
 from tallybayes.tokens.rows import Documents
@@ -27,6 +27,7 @@ from tallybayes.weighted.documents.unlabelled import Unlabelled
 __all__ = ["DocumentModel", "Spelling", "WeightedLearner", "spelling_of"]
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 Spelling = Literal["words", "characters", "buckets"]
 
 
@@ -68,6 +69,7 @@ class DocumentModel:
         documents: Documents,
         y: NDArray[np.int32],
         weights: Array | None = None,
+        groups: Index | None = None,
         *,
         ridge: bool,
     ) -> DocumentModel:
@@ -83,10 +85,12 @@ class DocumentModel:
             The classes, by their places in the tally.
         weights : float64 array (n_documents,), optional
             What each was counted with; 1 by default.
+        groups : index array (n_documents,), optional
+            Documents of a group are left out together.
         ridge : bool
         """
         table = term_table(tally, spelling)
-        learned, _ = learn_documents(table, documents, y, weights, ridge=ridge)
+        learned, _ = learn_documents(table, documents, y, weights, groups, ridge=ridge)
         return cls(tally, spelling, learned)._with_table(table)
 
     def _with_table(self, table: TermTable) -> Self:
@@ -158,7 +162,13 @@ class DocumentModel:
         return TermCounts.counted(terms, labels, *rows, threads=get_num_threads())
 
     def reweighted(
-        self, documents: Documents, y: NDArray[np.int32], weights: Array | None, *, ridge: bool
+        self,
+        documents: Documents,
+        y: NDArray[np.int32],
+        weights: Array | None,
+        groups: Index | None = None,
+        *,
+        ridge: bool,
     ) -> DocumentModel:
         """The same counts, with weights that are learned again.
 
@@ -173,14 +183,22 @@ class DocumentModel:
                 "documents that are counted here have seen their labels: fit again, with the "
                 "unlabelled documents"
             )
-        return DocumentModel.fitted(self.tally, self.spelling, documents, y, weights, ridge=ridge)
+        rows = documents, y, weights, groups
+        return DocumentModel.fitted(self.tally, self.spelling, *rows, ridge=ridge)
 
     def held_out(
-        self, documents: Documents, y: NDArray[np.int32], weights: Array | None, *, ridge: bool
+        self,
+        documents: Documents,
+        y: NDArray[np.int32],
+        weights: Array | None,
+        groups: Index | None = None,
+        *,
+        ridge: bool,
     ) -> tuple[HeldOutPredictions, DocumentFigures]:
         """Predictions of counted documents by weights and a ridge that are learned again without
         them, and the figures of these predictions; see :meth:`reweighted`."""
-        learned, held_out = learn_documents(self.table, documents, y, weights, ridge=ridge)
+        rows = documents, y, weights, groups
+        learned, held_out = learn_documents(self.table, *rows, ridge=ridge)
         return held_out, learned.figures
 
     def need_alike(self, other: Any) -> None:
@@ -191,10 +209,14 @@ class DocumentModel:
             )
 
     def left_out(
-        self, documents: Documents, y: NDArray[np.int32], weight: Array | None = None
+        self,
+        documents: Documents,
+        y: NDArray[np.int32],
+        weight: Array | None = None,
+        groups: Index | None = None,
     ) -> Array:
-        """log P(c | document) of counted documents, each without its own counts, by the weights
-        below the ridge, (n_documents, n_classes).
+        """log P(c | document) of counted documents, each without its own counts, or those of its
+        group, by the weights below the ridge, (n_documents, n_classes).
 
         The class shares, the weights and τ are those of all documents.
 
@@ -204,9 +226,15 @@ class DocumentModel:
         y : int32 array (n_documents,)
         weight : float64 array (n_documents,), optional
             What each was counted with; 1 by default.
+        groups : index array (n_documents,), optional
+            The number of each one's group.
         """
-        reading = self.learned.reading
-        sums = reading.left_out(self.table, documents, documents.tf, y, weight)
+        reading, without = self.learned.reading, None
+        if groups is not None:
+            counted = np.ones(len(y)) if weight is None else weight
+            n_classes = self.tally.n_classes
+            without = GroupCounts.counted(documents, y, counted, groups, n_classes)
+        sums = reading.left_out(self.table, documents, documents.tf, y, weight, groups=without)
         held = self.learned.weights  # of bins that have no terms any more as well
         held = held._replace(weights=held.weights[: sums.shape[2]])
         found: Array = log_softmax(held.scores(sums), axis=1)
@@ -264,9 +292,11 @@ class WeightedLearner(NamedTuple):
         documents: Documents,
         y: NDArray[np.int32],
         weights: Array | None,
+        groups: Index | None = None,
     ) -> DocumentModel:
         """A model of the tally, learned on its documents."""
-        return DocumentModel.fitted(tally, self.spelling, documents, y, weights, ridge=self.ridge)
+        rows = documents, y, weights, groups
+        return DocumentModel.fitted(tally, self.spelling, *rows, ridge=self.ridge)
 
 
 def term_table(tally: TermCounts, spelling: Spelling) -> TermTable:

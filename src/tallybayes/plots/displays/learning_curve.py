@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from tallybayes.estimators.labels import read_groups
 from tallybayes.estimators.rows import as_rows, labels_of_rows
 from tallybayes.plots.data.asking import need_fitted
 from tallybayes.plots.data.rows import class_codes
@@ -75,7 +77,14 @@ class LearningCurveDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: ArrayLike, *, seed: int = 0, ax: Any = None
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        groups: ArrayLike | None = None,
+        seed: int = 0,
+        ax: Any = None,
     ) -> Self:
         """The learning curve of a model with the same parameters, which learns the rows anew.
 
@@ -87,6 +96,8 @@ class LearningCurveDisplay:
             At least 40.
         y : array-like (n_rows,)
             Their classes.
+        groups : array-like (n_rows,), optional
+            Rows of a group are learned together, so that none is predicted by others of its group.
         seed : int, default=0
             Of the order of the rows.
         ax : axes, optional
@@ -109,7 +120,9 @@ class LearningCurveDisplay:
         n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         class_codes(labels, n_rows, None)
         refit = not subject.learns_in_parts
-        curve = learning_curve(subject.unlearned(), X, labels, seed, refit=refit)
+        together = read_groups(groups, np.empty((n_rows, 0)))
+        model = subject.unlearned()
+        curve = learning_curve(model, X, labels, seed, groups=together, refit=refit)
         if curve is None:
             raise ValueError(
                 f"a learning curve needs at least 40 rows, or 4 for each class, got {n_rows}"

@@ -44,7 +44,13 @@ class LearningCurve:
 
 
 def learning_curve(
-    model: Any, X: Any, y: Array, seed: int = 0, *, refit: bool = False
+    model: Any,
+    X: Any,
+    y: Array,
+    seed: int = 0,
+    *,
+    groups: NDArray[np.intp] | None = None,
+    refit: bool = False,
 ) -> LearningCurve | None:
     """The curve of an unfitted classifier; None where the rows are too few.
 
@@ -55,6 +61,8 @@ def learning_curve(
     X, y : rows and labels
     seed : int
         Of the order of the rows.
+    groups : index array (n_rows,), optional
+        Rows of a group are in one part: none is predicted by others of its group.
     refit : bool
         Whether it is fitted again on each prefix.
     """
@@ -63,17 +71,26 @@ def learning_curve(
     if n < 40 or (refit and n < 4 * len(classes)):
         return None
     order = np.random.default_rng(seed).permutation(n)
+    together = np.arange(n) if groups is None else groups[order]
+    _, place, group = np.unique(together, return_index=True, return_inverse=True)
     least = max(10, n // 256)
     if refit:  # each prefix has a row of each class
-        firsts = np.sort(np.unique(own[order], return_index=True)[1])
-        order = np.concatenate([order[firsts], np.delete(order, firsts)])
+        firsts = np.unique(own[order], return_index=True)[1]
+        place[group[firsts]] -= n
         least = max(2 * len(classes), 20, n // 64)
-    ends = np.unique(np.geomspace(least, n, (N_REFITS if refit else N_POINTS) + 1).astype(np.intp))
-    predictions = _refitted if refit else _in_one_pass
+    by_group = np.argsort(place[group], kind="stable")
+    order, group = order[by_group], group[by_group]
+    ends = np.geomspace(least, n, (N_REFITS if refit else N_POINTS) + 1).astype(np.intp)
+    whole = np.flatnonzero(np.append(np.diff(group) != 0, True)) + 1  # groups end here
+    ends = np.unique(whole[np.searchsorted(whole, ends)])
+    if len(ends) < 2:
+        return None
+    given = model, X, y, order, ends.tolist()
+    predictions = _refitted(*given, groups) if refit else _in_one_pass(*given)
     rows, losses, rates = [], [], []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for start, some, log_proba in predictions(model, X, y, order, ends.tolist()):
+        for start, some, log_proba in predictions:
             found = log_proba[np.arange(len(some)), own[some]]
             rows.append(int(start))
             losses.append(float(-found.mean()))
@@ -98,10 +115,15 @@ def _in_one_pass(
 
 
 def _refitted(
-    model: Any, X: Any, y: Array, order: NDArray[np.intp], ends: list[int]
+    model: Any,
+    X: Any,
+    y: Array,
+    order: NDArray[np.intp],
+    ends: list[int],
+    groups: NDArray[np.intp] | None,
 ) -> Iterator[Part]:
     """The same of a model that is fitted on each prefix."""
     for start, end in pairwise(ends):
         known, some = order[:start], order[start:end]
-        model.fit(rows_of(X, known), y[known])
+        model.fit(rows_of(X, known), y[known], groups=None if groups is None else groups[known])
         yield start, some, np.asarray(model.predict_log_proba(rows_of(X, some)))

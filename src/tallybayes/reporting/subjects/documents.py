@@ -46,10 +46,10 @@ class DocumentSubject(Subject):
     ) -> LeftOut:
         """A weighted model is learned again, which gives the predictions that its own figures are
         of; others choose nothing on documents."""
-        found: LeftOut | None = self.model._left_out(X, y, weight)
+        found: LeftOut | None = self.model._left_out(X, y, weight, groups)
         if found is not None:
             return found
-        log_proba = np.asarray(self.model.leave_one_out(X, y, weight))
+        log_proba = np.asarray(self.model.leave_one_out(X, y, weight, groups))
         ones = np.ones(len(log_proba)) if weight is None else weight
         return LeftOut(np.arange(len(log_proba)), log_proba, ones, "counts")
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.engines.threads import get_num_threads
-from tallybayes.families.text.ratios import TermTable, length_factor
+from tallybayes.families.text.ratios import GroupCounts, TermTable, length_factor
 from tallybayes.tokens.rows import Documents
 from tallybayes.weighted.documents.bin_weights import BinWeights, learn_bin_weights
 
@@ -49,13 +49,19 @@ class Reading(NamedTuple):
         y: NDArray[np.int32],
         counted: Array | None = None,
         length: Array | None = None,
+        groups: GroupCounts | None = None,
     ) -> Array:
         """The leave-one-out sums of documents that are counted, by these weights or else by 1,
-        float64 (n_documents, n_classes, n_bins); `length` where they have not all of their terms.
+        float64 (n_documents, n_classes, n_bins); `length` where they have not all of their terms,
+        `groups` where each is left out with its group.
         """
-        share = table.share(self.share)
-        sums = table.sums(documents, tf, self.tau, share, y, counted, threads=get_num_threads())
-        length = documents.length(tf) if length is None else length
+        share, threads = table.share(self.share), get_num_threads()
+        given = documents, tf, self.tau, share, y, counted
+        sums = table.sums(*given, groups=groups, threads=threads)
+        if length is None and groups is not None:
+            length = table.length_without(documents, tf, groups)
+        elif length is None:
+            length = documents.length(tf)
         sums *= length_factor(length, self.mean_length, self.power)[:, None, None]
         return sums
 
@@ -71,6 +77,7 @@ def choose_reading(
     weight: Array,
     counted: Array | None = None,
     length: Array | None = None,
+    groups: GroupCounts | None = None,
 ) -> tuple[Reading, BinWeights]:
     """The reading of the least penalised leave-one-out log-loss, and its weights.
 
@@ -88,6 +95,8 @@ def choose_reading(
         What each was counted with; 1 by default.
     length : float64 array (n_documents,), optional
         Their lengths, where `documents` has not all of their terms.
+    groups : GroupCounts, optional
+        Each is left out with its group.
     """
     tf = documents.tf
     if length is None:
@@ -99,7 +108,8 @@ def choose_reading(
     for _ in range(2):
         for tau, share in candidates:
             of_class = table.share(share)
-            sums = table.sums(documents, tf, tau, of_class, y, counted, threads=get_num_threads())
+            given = documents, tf, tau, of_class, y, counted
+            sums = table.sums(*given, groups=groups, threads=get_num_threads())
             for power in POWERS:
                 shrunk = sums * length_factor(length, mean_length, power)[:, None, None]
                 at, loss = learn_bin_weights(

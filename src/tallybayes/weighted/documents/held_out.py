@@ -23,7 +23,7 @@ from tallybayes.weighted.documents.ridge import (
     solve_together,
 )
 from tallybayes.weighted.documents.scales import HeldOut
-from tallybayes.weighted.rows import twin_folds
+from tallybayes.weighted.rows import group_folds, twin_folds
 
 __all__ = [
     "FOLDS",
@@ -37,6 +37,7 @@ __all__ = [
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
+Keys = NDArray[np.uint64]
 Values = NDArray[np.float32]
 
 PENALTIES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
@@ -71,14 +72,19 @@ class DocumentFigures(NamedTuple):
 
     @classmethod
     def of(
-        cls, log_proba: Array, y: NDArray[np.int32], weight: Array | None = None
+        cls,
+        log_proba: Array,
+        y: NDArray[np.int32],
+        weight: Array | None = None,
+        groups: NDArray[np.generic] | None = None,
     ) -> DocumentFigures:
         """Of predictions, float64 (n_documents, n_classes); the standard error of an infinite loss
-        is infinite."""
+        is infinite. Documents of a group, which have weights, are one draw for standard errors."""
         loss = -log_proba[np.arange(len(y)), y]
         right = (log_proba.argmax(axis=1) == y).astype(np.float64)
         if weight is not None:
-            (mean, error), (share, of_share) = _mean(loss, weight), _mean(right, weight)
+            found = (_mean(values, weight, groups) for values in (loss, right))
+            (mean, error), (share, of_share) = found
             return cls(mean, share, error, of_share, len(y))
         if not np.isfinite(loss).all():
             share, of_share = _mean(right, np.ones(len(y)))
@@ -88,14 +94,20 @@ class DocumentFigures(NamedTuple):
         return cls(float(loss.mean()), float(right.mean()), *errors, len(y))
 
 
-def _mean(values: Array, weight: Array) -> tuple[float, float]:
-    """The weighted mean, and its standard error."""
+def _mean(
+    values: Array, weight: Array, groups: NDArray[np.generic] | None = None
+) -> tuple[float, float]:
+    """The weighted mean, and its standard error; that of sums over groups, where there are any."""
     share = weight / weight.sum()
     if not np.isfinite(values).all():
         return float(np.inf), float(np.inf)
     mean = float(share @ values)
+    deviation = share * (values - mean)
+    if groups is not None:
+        _, of = np.unique(groups, return_inverse=True)
+        deviation, share = np.bincount(of, deviation), np.bincount(of, share)
     others = max(1.0 - float(share @ share), np.finfo(float).tiny)  # of equal weights 1 − 1/n
-    return mean, float(np.sqrt(share**2 @ (values - mean) ** 2 / others))
+    return mean, float(np.sqrt(deviation @ deviation / others))
 
 
 class HeldOutPredictions(NamedTuple):
@@ -130,8 +142,10 @@ class LearningDocuments(NamedTuple):
         Hashes of what they hold.
     penalty : float
         Of the weights.
-    weighted : bool
-        Whether figures are weighted as well.
+    given : float64 array (n_documents,), optional
+        The weights that figures are weighted by; by default they are not weighted.
+    groups : uint64 array (n_documents,), optional
+        Keys of documents that belong together and are in one fold; without it, twins are.
     """
 
     documents: Documents
@@ -140,7 +154,8 @@ class LearningDocuments(NamedTuple):
     weight: Array
     keys: NDArray[np.uint64]
     penalty: float = PENALTY
-    weighted: bool = False
+    given: Array | None = None
+    groups: Keys | None = None
 
     @property
     def n_classes(self) -> int:
@@ -156,10 +171,20 @@ class LearningDocuments(NamedTuple):
             y=self.y[rows],
             weight=self.weight[rows],
             keys=self.keys[rows],
+            given=None if self.given is None else self.given[rows],
+            groups=None if self.groups is None else self.groups[rows],
         )
 
+    def figures(self, log_proba: Array, rows: Index) -> DocumentFigures:
+        """The figures of predictions of some of them, float64 (n_some, n_classes)."""
+        given = None if self.given is None else self.given[rows]
+        groups = None if self.groups is None else self.groups[rows]
+        return DocumentFigures.of(log_proba, self.y[rows], given, groups)
+
     def folds(self, n: int) -> Index:
-        """A fold for each document; twins are in one."""
+        """A fold for each document; twins, or the documents of a group, are in one."""
+        if self.groups is not None:
+            return group_folds(self.groups, self.y, n, SALT)
         return twin_folds(self.keys, self.y, self.n_classes, n, SALT)
 
     def weights_without(self, out: NDArray[np.bool_], start: BinWeights) -> BinWeights:
@@ -188,9 +213,8 @@ def weights_only(
         if (out := fold == f).any():
             scores = learning.weights_without(out, weights).scores(learning.sums[out])
             log_proba[out] = log_softmax(scores, axis=1)
-    weight = learning.weight if learning.weighted else None
-    predictions = HeldOutPredictions(np.arange(len(learning.y)), log_proba)
-    return DocumentFigures.of(log_proba, learning.y, weight), predictions
+    rows = np.arange(len(learning.y))
+    return learning.figures(log_proba, rows), HeldOutPredictions(rows, log_proba)
 
 
 class PathEnd(NamedTuple):
@@ -281,6 +305,5 @@ def follow_path(
     best = int(np.argmin([step.brier for step in steps]))
     penalty, a = ends[best]
     by_others = out.by_the_choice_of_others(steps)
-    figures = DocumentFigures.of(by_others, out.y, out.weight if learning.weighted else None)
     held_out = HeldOutPredictions(rows, by_others)
-    return PathEnd(penalty, steps[best].scale, a, figures, held_out)
+    return PathEnd(penalty, steps[best].scale, a, learning.figures(by_others, rows), held_out)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from tallybayes.families.text.ratios import BINS, TermTable
+from tallybayes.families.text.ratios import BINS, GroupCounts, TermTable
 from tallybayes.tokens.rows import Documents
 from tallybayes.weighted.documents.bin_weights import BinWeights, learn_bin_weights
 from tallybayes.weighted.documents.choice import Reading, choose_reading
@@ -27,8 +27,8 @@ from tallybayes.weighted.documents.ridge import (
     solve_together,
 )
 from tallybayes.weighted.documents.rows import document_keys, documents_without_copies
-from tallybayes.weighted.repeated import warn_of_copies
-from tallybayes.weighted.rows import sampled
+from tallybayes.weighted.repeated import label_correlation, warn_of_copies
+from tallybayes.weighted.rows import group_keys, sampled
 
 __all__ = ["LearnedDocuments", "Ridge", "finished", "learn_documents", "some_documents"]
 
@@ -86,13 +86,16 @@ def learn_documents(
     documents: Documents,
     y: NDArray[np.int32],
     weights: Array | None = None,
+    groups: Index | None = None,
     *,
     ridge: bool,
 ) -> tuple[LearnedDocuments, HeldOutPredictions]:
     """Learns on documents that are counted; and the predictions that its figures are of.
 
     The result does not depend on their order, to the last bit. Copies of documents are one that
-    weighs as much as they do together.
+    weighs as much as they do together. Documents of a group are left out together; m of them weigh
+    m / (1 + ρ (m − 1)) in what is learned, ρ the correlation of labels within groups (see
+    :mod:`tallybayes.weighted.repeated`).
 
     Parameters
     ----------
@@ -102,16 +105,18 @@ def learn_documents(
     y : int32 array (n_documents,)
     weights : float64 array (n_documents,), optional
         What each was counted with, above 0; 1 by default.
+    groups : index array (n_documents,), optional
+        The number of each one's group.
     ridge : bool
     """
-    copies = documents_without_copies(documents, y, weights)
+    copies = None if groups is not None else documents_without_copies(documents, y, weights)
     if copies is not None:
         warn_of_copies(len(y), len(copies.rows), "documents")
         learned, held_out = _in_order(
-            table, documents.take(copies.rows), y[copies.rows], copies.weight, ridge
+            table, documents.take(copies.rows), y[copies.rows], copies.weight, None, ridge
         )
         return learned, held_out.among(copies.rows)
-    return _in_order(table, documents, y, weights, ridge)
+    return _in_order(table, documents, y, weights, groups, ridge)
 
 
 def _in_order(
@@ -119,15 +124,29 @@ def _in_order(
     documents: Documents,
     y: NDArray[np.int32],
     weights: Array | None,
+    groups: Index | None,
     ridge: bool,
 ) -> tuple[LearnedDocuments, HeldOutPredictions]:
     """See :func:`learn_documents`; without copies."""
     keys = document_keys(documents, y)
-    order = np.argsort(keys, kind="stable") if weights is None else np.lexsort((weights, keys))
+    together = None
+    if groups is not None:
+        together = group_keys(keys, groups)
+        weights = np.ones(len(y)) if weights is None else weights
+        order = np.lexsort((weights, together, keys))
+    elif weights is None:
+        order = np.argsort(keys, kind="stable")
+    else:
+        order = np.lexsort((weights, keys))
     ordered = None if weights is None else weights[order]
+    if groups is not None and together is not None:
+        together = together[order]
+        # numbered by their first documents, whatever they are called
+        _, first, of = np.unique(groups[order], return_index=True, return_inverse=True)
+        groups = np.argsort(np.argsort(first))[of]
     with threadpool_limits(1, user_api="blas"):  # more threads would add in another order
         learned, held_out = _learn(
-            table, documents.take(order), y[order], keys[order], ordered, ridge
+            table, documents.take(order), y[order], keys[order], ordered, groups, together, ridge
         )
     return learned, held_out.among(order)
 
@@ -152,8 +171,11 @@ def _learn(
     y: NDArray[np.int32],
     keys: NDArray[np.uint64],
     counted: Array | None,
+    groups: Index | None,
+    together: NDArray[np.uint64] | None,
     ridge: bool,
 ) -> tuple[LearnedDocuments, HeldOutPredictions]:
+    """Learns on documents in their order, with the numbers and the keys of their groups."""
     n, k = len(y), table.n_classes
     of_one = k * table.n_bins  # numbers in the sums of a document
     most = min(
@@ -161,23 +183,39 @@ def _learn(
         MAX_CHOICE_SUMS // of_one,
         n * MAX_CHOICE_ENTRIES // (len(documents.terms) + 1),
     )
-    rows, weight = some_documents(documents, y, k, most, counted)
+    without, to_learn = None, counted
+    share: NDArray[np.floating] = np.ones(n)
+    if counted is not None and groups is not None:
+        without = GroupCounts.counted(documents, y, counted, groups, k)
+        size, correlation = np.bincount(groups)[groups], label_correlation(y, counted, groups)
+        share = 1.0 / (1.0 + correlation * (size - 1.0))
+        to_learn = counted * share
+    rows, weight = some_documents(documents, y, k, most, to_learn)
     own = None if counted is None else counted[rows]
-    length = documents.length(documents.tf)
+    if without is None:
+        length = documents.length(documents.tf)
+    else:
+        length = table.length_without(documents, documents.tf, without)
     few, reduced = (table, documents) if counted is not None else table.of_several(documents)
-    reading, start = choose_reading(few, reduced.take(rows), y[rows], weight, own, length[rows])
-    rows, weight = some_documents(documents, y, k, MAX_SUMS // of_one, counted)
+    of_groups = None if without is None else without.take(rows)
+    reading, start = choose_reading(
+        few, reduced.take(rows), y[rows], weight, own, length[rows], of_groups
+    )
+    rows, weight = some_documents(documents, y, k, MAX_SUMS // of_one, to_learn)
     if len(rows) < n:
         documents, reduced = documents.take(rows), reduced.take(rows)
-        y, keys, length = y[rows], keys[rows], length[rows]
+        y, keys, length, share = y[rows], keys[rows], length[rows], share[rows]
         counted = None if counted is None else counted[rows]
+        without = None if without is None else without.take(rows)
+        together = None if together is None else together[rows]
     learning = LearningDocuments(
         documents,
-        reading.left_out(few, reduced, reduced.tf, y, counted, length),
+        reading.left_out(few, reduced, reduced.tf, y, counted, length, without),
         y,
         weight,
         keys,
-        weighted=counted is not None,
+        given=None if counted is None else weight / share,
+        groups=together,
     )
     weights, _ = learn_bin_weights(learning.sums, y, weight, start, shares=True)
     learned, held_out = finished(table, reading, learning, weights, ridge)

@@ -183,7 +183,13 @@ class FromSources(PredictingSources):
         self._choose_first(sample.x, own, weights, sample.groups_of())
 
     def _partial_fit_source(
-        self, x: Any, target: str, weight: Any, class_weight: ClassWeights, classes: Any
+        self,
+        x: Any,
+        target: str,
+        weight: Any,
+        class_weight: ClassWeights,
+        classes: Any,
+        group: Any = None,
     ) -> None:
         """Adds the rows of a source to those of the model."""
         model = self._fitted()
@@ -195,7 +201,7 @@ class FromSources(PredictingSources):
             return rows_to_count(table, seen, model.required, counted, what, records=False)
 
         counted = self._count_source(
-            x, target, weight, what, prepare, class_weight, known=model.seen.seen
+            x, target, weight, what, prepare, class_weight, 0, group, known=model.seen.seen
         )
         first = counted.first
         batch = with_classes(counted.tally, classes)
