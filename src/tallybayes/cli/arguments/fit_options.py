@@ -156,7 +156,6 @@ class FitOptions:
         for option, value in (
             ("--interactions", None if self.interactions == "auto" else self.interactions),
             ("--parts", self.parts),
-            ("--group", self.group),
             ("--alpha", self.alpha),
             ("--calibrate", self.calibrate),
             ("--missing", self.missing),

@@ -77,7 +77,7 @@ def need_weight(source: Named, weight: str) -> None:
         )
 
 
-def need_group(source: Named, group: str, target: str, weight: str | None) -> None:
+def need_group(source: Named, group: str, target: str | None, weight: str | None) -> None:
     """Raises where the column of groups is not there, or is the target or that of weights."""
     columns = source.header
     if group not in columns:

@@ -51,11 +51,10 @@ class TextModels(Kind):
         parts: Any,
         group: Any,
     ) -> int:
-        if group is not None:
-            raise Failure("--group is for models of tables: omit it", USAGE)
+        source.keep_group(group)
         sample = DocumentSample()
         for batch in file.labelled(source, bar, "reading", target):
-            sample.add(batch)
+            sample.add(batch, grouped=group is not None)
         given = [label or "" for label in sample.labels]  # all have one
         labels = file.own_labels(np.array(given, dtype=np.str_))
         unknown = sorted(set(given) - set(file.classes))
@@ -65,7 +64,7 @@ class TextModels(Kind):
                 "documents that the model has counted"
             )
         with bar.during("learning weights"):
-            file.model.reweight(sample.strings, labels)
+            file.model.reweight(sample.strings, labels, groups=sample.groups)
         return len(labels)
 
     def take_in(self, whole: DocumentFile, first: str, part: DocumentFile, path: str) -> None:

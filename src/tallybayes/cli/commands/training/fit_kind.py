@@ -105,8 +105,16 @@ def _fit_rows(given: FitOptions, reading: Reading) -> None:
     if target is None:
         missing_target(source)
     table = given.plain or any(_has_parameters(text) for text in given.column)
-    if text_columns and not table and _is_alone(source, text_columns, target, families):
-        _fit_column(given, outputs, reading, source, text_columns[0], left_out)
+    beside = families if group is None else {**families, group: None}
+    if text_columns and not table and _is_alone(source, text_columns, target, beside):
+        _fit_column(
+            given,
+            outputs,
+            reading,
+            source,
+            text_columns[0],
+            [n for n in beside if beside[n] is None],
+        )
         return
     if text_columns:  # a column of text beside others is one family among them
         settings, weights = given.table_settings(), class_weight_of(given.class_weight)
@@ -166,6 +174,7 @@ def _text_fit(
         given.test,
         given.estimate,
         given.json,
+        given.group,
     )
 
 

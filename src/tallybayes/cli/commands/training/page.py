@@ -91,11 +91,12 @@ def _sampled(
 
         from tallybayes.cli.commands.training.text_learning import DocumentSample
 
+        source.keep_group(group)
         documents = DocumentSample()
         for batch in file.labelled(source, bar, "reading", target):
-            documents.add(batch)
+            documents.add(batch, grouped=group is not None)
         labels = np.array(documents.labels, dtype=np.str_)
-        return documents.strings, file.own_labels(labels), None, None
+        return documents.strings, file.own_labels(labels), None, documents.groups
     from tallybayes.cli.commands.training.counting import MAX_SAMPLE_ROWS
 
     sampled: tuple[Any, Any, Any, Any] = file.sampled(source, bar, target, MAX_SAMPLE_ROWS, group)

@@ -49,6 +49,8 @@ class TextFit:
     estimate : bool
         Whether to estimate how good the model is, without a test file.
     json : bool
+    group : str, optional
+        The column of groups of documents, which are left out together.
     """
 
     output: Output
@@ -60,6 +62,7 @@ class TextFit:
     test: str | None
     estimate: bool
     json: bool
+    group: str | None = None
 
 
 def fit(request: TextFit, source: DocumentSource, reading: Reading) -> None:
@@ -67,6 +70,7 @@ def fit(request: TextFit, source: DocumentSource, reading: Reading) -> None:
     path = request.output.path
     request.output.need_as_made()
     source.keep_unlabelled = request.settings["unlabelled"] is not None
+    source.keep_group(request.group)
     with progress() as bar:
         model = learned(source, request.settings, bar, None)
         file = DocumentFile(model, request.target, request.column, flatten=reading.flatten)
@@ -89,6 +93,7 @@ def fit(request: TextFit, source: DocumentSource, reading: Reading) -> None:
             model=path,
             data=request.judged_on,
             learned=request.test is None,
+            group=request.group if request.test is None else None,
         )
     content = content_of(file, path) | {"rows_without_label": source.unlabelled}
     text = f"{number_of(file.rows, 'document')} counted; the model is in {path}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,9 @@ MAX_SAMPLE_CHARACTERS = 1 << 28  # of the documents that weights are learned on
 
 
 class DocumentSample:
-    """A fair sample of documents: those whose number has a hash below a bound. The bound is halved
-    when they have too many characters, so batches, and any period in the data, do not matter.
+    """A fair sample of documents: those whose number, or group, has a hash below a bound. The bound
+    is halved when they have too many characters, so batches, and any period in the data, do not
+    matter.
 
     Parameters
     ----------
@@ -36,6 +38,7 @@ class DocumentSample:
         self.max_characters = max_characters
         self.strings: list[str] = []
         self.labels: list[str | None] = []
+        self._groups: list[str] = []
         self._marks: list[NDArray[np.uint64]] = []
         self._letters = 0
         self._bound = np.uint64(2**64 - 1)
@@ -45,14 +48,25 @@ class DocumentSample:
         """Whether all documents are in it."""
         return bool(self._bound == np.uint64(2**64 - 1))
 
-    def add(self, batch: DocumentBatch) -> None:
-        """Takes those documents of a batch that are in the sample."""
+    @property
+    def groups(self) -> NDArray[Any] | None:
+        """The group of each document; None without groups."""
+        return np.array(self._groups, dtype=np.str_) if self._groups else None
+
+    def add(self, batch: DocumentBatch, *, grouped: bool = False) -> None:
+        """Takes those documents of a batch that are in the sample; with their groups, which are the
+        first column that is kept, whole ones."""
+        groups = batch.kept(0) if grouped else []
         numbers = np.arange(batch.first, batch.first + batch.n_rows).astype(np.uint64)
+        if grouped:
+            digests = (blake2b(group.encode(), digest_size=8).digest() for group in groups)
+            numbers = np.frombuffer(b"".join(digests), dtype="<u8")
         marks = row_hashes(numbers)
         kept = np.flatnonzero(marks <= self._bound).tolist()
         strings, labels = batch.strings, batch.labels_or_none
         self.strings += [strings[i] for i in kept]
         self.labels += [labels[i] for i in kept]
+        self._groups += [groups[i] for i in kept if grouped]
         self._letters += sum(len(strings[i]) for i in kept)
         self._marks.append(marks[kept])
         while self._letters > self.max_characters and len(self.strings) > 1:
@@ -64,6 +78,7 @@ class DocumentSample:
         kept = np.flatnonzero(marks <= self._bound).tolist()
         self.strings = [self.strings[i] for i in kept]
         self.labels = [self.labels[i] for i in kept]
+        self._groups = [self._groups[i] for i in kept if self._groups]
         self._letters = sum(map(len, self.strings))
         self._marks = [marks[kept]]
 
@@ -75,7 +90,7 @@ def learned(
 
     Up to :data:`MAX_SAMPLE_CHARACTERS` it is what ``TextNB(**settings).fit`` makes of them. If
     there are more, all are counted, batch by batch, and weights and ridge are learned on a fair
-    sample.
+    sample. Documents of a group, where the source keeps groups, are left out together.
     """
     sample = DocumentSample()
     batches = bar.over(
@@ -84,13 +99,15 @@ def learned(
     before: list[DocumentBatch] = []
     for batch in batches:
         before.append(batch)
-        sample.add(batch)
+        sample.add(batch, grouped=source.group is not None)
         if not sample.whole:
             break
     else:
         _need_two_classes(source, sample.labels)
         with bar.during("learning weights"):
-            return TextNB(**settings).fit(sample.strings, _array(sample.labels))
+            return TextNB(**settings).fit(
+                sample.strings, _array(sample.labels), groups=sample.groups
+            )
     if source.unlabelled and settings.get("unlabelled") is not None:
         raise Failure(
             f"{source.name} has more than {MAX_SAMPLE_CHARACTERS:,} characters, and documents "
@@ -115,11 +132,11 @@ def _in_batches(
             model.partial_fit(batch.strings, np.array(batch.labels, dtype=np.str_))
         for batch in rest:
             model.partial_fit(batch.strings, np.array(batch.labels, dtype=np.str_))
-            sample.add(batch)
+            sample.add(batch, grouped=source.group is not None)
     _need_two_classes(source, model.classes_.tolist())
     model.set_params(ridge=settings.get("ridge", True))
     with bar.during("learning weights"):
-        return model.reweight(sample.strings, _array(sample.labels))
+        return model.reweight(sample.strings, _array(sample.labels), groups=sample.groups)
 
 
 def _array(labels: list[str | None]) -> NDArray[Any]:

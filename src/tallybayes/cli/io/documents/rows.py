@@ -9,7 +9,7 @@ from typing import Any
 from tallybayes.cli.io.as_text import as_written
 from tallybayes.cli.io.documents.source import Document, DocumentSource
 from tallybayes.cli.io.parts_read import PartsRead
-from tallybayes.cli.io.targets import need_kept, need_target
+from tallybayes.cli.io.targets import need_group, need_kept, need_target
 from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion
 from tallybayes.errors import listed
 from tallybayes.sources.contract import RowsKept, Source, parts_kept
@@ -65,6 +65,11 @@ class DocumentRows(DocumentSource):
     def keep_columns(self, names: Sequence[str]) -> None:
         need_kept(self, names)
         self.keep = names
+
+    def keep_group(self, group: str | None) -> None:
+        if group is not None:
+            need_group(self, group, self._target, None)
+            self.group, self.keep = group, (group,)
 
     def read(self, labelled: bool, target: str | None) -> Iterator[Document]:
         target = target or self._target

@@ -119,6 +119,9 @@ class DocumentSource(ABC):
     keep: Sequence[str] = ()
     """The columns of rows that are kept beside the documents."""
 
+    group: str | None = None
+    """The column of groups, which is the first that is kept."""
+
     def __init__(self, name: str, label: str | None, skip_unlabelled: bool) -> None:
         self.name, self.label, self.skip_unlabelled = name, label, skip_unlabelled
         self.unlabelled: int = 0
@@ -134,6 +137,21 @@ class DocumentSource(ABC):
         if names:
             raise Failure(
                 f"--keep is for rows, and the documents of {self.name} have names instead", USAGE
+            )
+
+    def keep_group(self, group: str | None) -> None:
+        """Keeps the column of groups of rows; none by None.
+
+        Raises
+        ------
+        Failure
+            For documents that are no rows, and a column that is not there.
+        """
+        if group is not None:
+            raise Failure(
+                f"--group names a column of rows, and {self.name} has none: omit it, or give a "
+                "table with the documents, their labels and their groups as columns",
+                USAGE,
             )
 
     @abstractmethod
@@ -166,6 +184,11 @@ class DocumentSource(ABC):
                 document = document._replace(label=self.label or document.label)
                 if not document.label and not self._takes_unlabelled(document, target):
                     continue
+            if self.group is not None and not document.kept[0]:
+                raise Failure(
+                    f"{self.where(document)} has no value in {self.group!r}, the column of groups "
+                    "(--group): give each row its group, one of its own where it belongs to none"
+                )
             held.append(document)
             letters += len(document.text)
             if letters >= size:
