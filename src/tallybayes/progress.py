@@ -3,6 +3,9 @@
 By default it is shown in notebooks and on terminals only: logs, pipes and tests do not change. On a
 terminal it is rich's, if rich is installed; in a notebook it is an HTML element that IPython shows,
 without widgets. It disappears when the work is done.
+
+Work that consists of steps reports them by :func:`steps`, and what shows progress hears it by
+:func:`heard_by`. Where nobody listens nothing is done.
 """
 
 from __future__ import annotations
@@ -12,19 +15,96 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from html import escape
 from importlib import import_module
-from typing import Any, Protocol
+from itertools import count
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-__all__ = ["learning_shown", "set_progress", "without_bars"]
+__all__ = ["Step", "heard_by", "learning_shown", "set_progress", "steps", "ticking", "without_bars"]
 
 DELAY_SECONDS = 2.0  # seconds without a bar
 INTERVAL_SECONDS = 0.5  # seconds between its changes
 
+T = TypeVar("T")
+R = TypeVar("R")
+
 _wanted: bool | None = None
 _busy = threading.local()
+_hearing = threading.local()
+
+
+class Step(NamedTuple):
+    """How far work has come.
+
+    Parameters
+    ----------
+    what : str
+        What is counted, in the plural, such as "fits".
+    done : int
+    total : int
+        How many there are, at most.
+    """
+
+    what: str
+    done: int
+    total: int
+
+    def __str__(self) -> str:
+        return f"{self.done} of {self.total} {self.what}"
+
+
+@contextmanager
+def steps(what: str, total: int) -> Iterator[Callable[[], None]]:
+    """Work of so many steps; what it gives is called after each one, from any thread. Steps within
+    a step are shown only where that is the only one.
+
+    Parameters
+    ----------
+    what : str
+        What is counted, in the plural, such as "fits".
+    total : int
+        How many there are, at most.
+    """
+    hear = getattr(_hearing, "by", None)
+    if hear is None or _hearing.within:
+        yield _nothing
+        return
+    done = count(1)
+    hear(Step(what, 0, total))
+    _hearing.within = total > 1
+    try:
+        yield lambda: hear(Step(what, next(done), total))
+    finally:
+        _hearing.within = False
+
+
+def _nothing() -> None:
+    pass
+
+
+def ticking(do: Callable[[T], R], tick: Callable[[], None]) -> Callable[[T], R]:
+    """The same work, of which each piece is a step."""
+
+    def done(piece: T) -> R:
+        found = do(piece)
+        tick()
+        return found
+
+    return done
+
+
+@contextmanager
+def heard_by(hear: Callable[[Step], None]) -> Iterator[None]:
+    """Calls `hear` with the steps of what this thread does."""
+    before = vars(_hearing).copy()
+    _hearing.by, _hearing.within = hear, False
+    try:
+        yield
+    finally:
+        vars(_hearing).clear()
+        vars(_hearing).update(before)
 
 
 def set_progress(shown: bool | None) -> None:
@@ -45,8 +125,8 @@ def set_progress(shown: bool | None) -> None:
 class Bar(Protocol):
     """A progress bar."""
 
-    def update(self, seconds: float) -> None:
-        """Shows how long it has taken."""
+    def update(self, seconds: float, step: Step | None) -> None:
+        """Shows how long it has taken, and how far it has come where that is known."""
 
     def close(self) -> None:
         """Takes it away."""
@@ -79,13 +159,15 @@ class NotebookBar:
         display = import_module("IPython.display").display  # which a notebook has
         self._shown = display(self._html(DELAY_SECONDS), raw=True, display_id=True)
 
-    def _html(self, seconds: float) -> dict[str, str]:
-        text = f"{self.what} … {seconds:.0f} s"
-        bar = f'<progress aria-label="{escape(self.what)}"></progress> <span>{escape(text)}</span>'
+    def _html(self, seconds: float, step: Step | None = None) -> dict[str, str]:
+        text = f"{_said(self.what, step)} … {seconds:.0f} s"
+        value = "" if step is None else f' value="{step.done}" max="{step.total}"'
+        label = f'aria-label="{escape(self.what)}"'
+        bar = f"<progress {label}{value}></progress> <span>{escape(text)}</span>"
         return {"text/html": bar, "text/plain": text}
 
-    def update(self, seconds: float) -> None:
-        self._shown.update(self._html(seconds), raw=True)
+    def update(self, seconds: float, step: Step | None) -> None:
+        self._shown.update(self._html(seconds, step), raw=True)
 
     def close(self) -> None:
         self._shown.update({"text/html": "", "text/plain": ""}, raw=True)
@@ -106,14 +188,21 @@ class TerminalBar:
         columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
         console = Console(stderr=True)
         self._shown = Progress(*columns, console=console, transient=True, redirect_stdout=False)
-        self._shown.add_task(what, total=None)
+        self._what, self._task = what, self._shown.add_task(what, total=None)
         self._shown.start()
 
-    def update(self, seconds: float) -> None:
-        """rich moves it by itself."""
+    def update(self, seconds: float, step: Step | None) -> None:
+        """Shows the step; rich counts the seconds by itself."""
+        if step is not None:
+            text = _said(self._what, step)
+            self._shown.update(self._task, description=text, completed=step.done, total=step.total)
 
     def close(self) -> None:
         self._shown.stop()
+
+
+def _said(what: str, step: Step | None) -> str:
+    return what if step is None else f"{what}: {step}"
 
 
 def opened(what: str) -> Bar | None:
@@ -139,11 +228,12 @@ def learning_shown(what: str) -> AbstractContextManager[None]:
 @contextmanager
 def _bar_beside(what: str) -> Iterator[None]:
     done = threading.Event()
+    heard: list[Step] = []
     context = contextvars.copy_context()  # by which a notebook knows the cell
-    thread = threading.Thread(target=context.run, args=(_show, what, done), daemon=True)
+    thread = threading.Thread(target=context.run, args=(_show, what, done, heard), daemon=True)
     thread.start()
     try:
-        with without_bars():
+        with without_bars(), heard_by(heard.append):
             yield
     finally:
         done.set()
@@ -161,8 +251,8 @@ def without_bars() -> Iterator[None]:
         _busy.now = before
 
 
-def _show(what: str, done: Any) -> None:
-    """Waits, shows the bar, and moves it until the work is done."""
+def _show(what: str, done: Any, heard: list[Step]) -> None:
+    """Waits, shows the bar, and moves it until the work is done, by the steps that it reports."""
     began = time.monotonic()
     if done.wait(DELAY_SECONDS):
         return
@@ -171,6 +261,6 @@ def _show(what: str, done: Any) -> None:
         return
     try:
         while not done.wait(INTERVAL_SECONDS):
-            bar.update(time.monotonic() - began)
+            bar.update(time.monotonic() - began, heard[-1] if heard else None)
     finally:
         bar.close()

@@ -6,9 +6,18 @@ import sys
 import threading
 from types import ModuleType, SimpleNamespace
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from tallybayes import NaiveBayes, TextNB, progress, set_progress
+from tallybayes import (
+    NaiveBayes,
+    TextNB,
+    WeightedNaiveBayes,
+    progress,
+    set_num_threads,
+    set_progress,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -25,14 +34,15 @@ class Seen:
     """What a bar was told; learning can wait until it is there."""
 
     def __init__(self):
-        self.what, self.moved, self.closed = [], threading.Event(), 0
+        self.what, self.steps, self.moved, self.closed = [], [], threading.Event(), 0
 
     def __call__(self, what):
         self.what.append(what)
         return self
 
-    def update(self, seconds):
+    def update(self, seconds, step):
         assert seconds >= 0.0
+        self.steps.append(step)
         self.moved.set()
 
     def close(self):
@@ -101,6 +111,76 @@ def test_a_terminal_has_one_by_default(monkeypatch):
     assert seen.what == ["it"]
 
 
+# ---- steps ---------------------------------------------------------------------------------------
+def told(work):
+    """The steps that work tells, by what they are, in its order."""
+    heard = {}
+
+    def hear(step):
+        assert 0 <= step.done <= step.total
+        heard.setdefault(step.what, []).append(step.done)
+
+    with progress.heard_by(hear):
+        work()
+    return heard
+
+
+def rows(n=300):
+    rng = np.random.default_rng(0)
+    x = pd.DataFrame({"a": rng.normal(size=n), "b": rng.choice(list("abc"), n)})
+    return x, np.where(x["a"] + (x["b"] == "a") + rng.normal(size=n) > 0.5, "yes", "no")
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_weights_of_tables_tell_their_steps(threads):
+    set_num_threads(threads)
+    try:
+        heard = told(lambda: WeightedNaiveBayes().fit(*rows()))
+    finally:
+        set_num_threads(None)
+    assert heard["fits"] == [0, 1, 2, 3, 4, 5, 6]
+    assert heard["corrections"][:3] == heard["smooth functions"][:3] == [0, 1, 2]
+    assert "rounds of pairs" not in heard
+
+
+def test_the_steps_of_the_only_fit_are_told():
+    assert told(lambda: WeightedNaiveBayes(parts=1).fit(*rows()))["rounds of pairs"][0] == 0
+
+
+def test_weights_of_documents_tell_their_steps():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 60)
+    words = [["sun", "tea", "rain"], ["cash", "win", "now"]]
+    documents = [" ".join(rng.choice(words[k], 4)) + f" {i % 7}" for i, k in enumerate(y)]
+    heard = told(lambda: TextNB().fit(documents, y))
+    assert heard["ways to read terms"] == [0, 1, 2, 3, 4, 5]
+    assert heard["penalties of a ridge"][:2] == [0, 1]
+
+
+def test_steps_within_a_step_are_told_where_it_is_the_only_one():
+    def work(outer):
+        with progress.steps("outer", outer) as tick:
+            with progress.steps("inner", 2) as inside:
+                inside()
+            tick()
+
+    assert told(lambda: work(2)) == {"outer": [0, 1]}
+    assert told(lambda: work(1)) == {"outer": [0, 1], "inner": [0, 1]}
+    with progress.steps("unheard", 1) as tick:
+        tick()
+
+
+def test_a_bar_shows_the_steps(monkeypatch):
+    seen = Seen()
+    monkeypatch.setattr(progress, "opened", seen)
+    set_progress(True)
+    with progress.learning_shown("it"), progress.steps("fits", 3) as tick:
+        tick()
+        seen.moved.clear()
+        assert seen.moved.wait(60.0)
+    assert str(seen.steps[-1]) == "1 of 3 fits"
+
+
 class Notebook(ModuleType):
     """IPython as the kernel of a notebook has it; `outputs` are what cells show."""
 
@@ -138,9 +218,9 @@ def test_a_notebook_has_an_element_that_goes_away(monkeypatch):
 def test_rich_draws_it_on_a_terminal_and_without_rich_there_is_none(monkeypatch, capfd):
     monkeypatch.setenv("FORCE_COLOR", "1")
     bar = progress.opened("it")
-    bar.update(2.0)
+    bar.update(2.0, progress.Step("fits", 2, 6))
     bar.close()
-    assert "it" in capfd.readouterr().err
+    assert "it: 2 of 6 fits" in capfd.readouterr().err
     monkeypatch.setitem(sys.modules, "rich.console", None)
     assert progress.opened("it") is None
     set_progress(True)

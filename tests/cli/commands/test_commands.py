@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tallybayes import NaiveBayes, collect, load
+from tallybayes.cli.io.writing import rounded, writing
 from tallybayes.tally import TableTally
 
 
@@ -344,8 +346,6 @@ def test_what_says_nothing_may_be_lacking_but_not_for_learning(run, identifiers,
 @pytest.mark.parametrize("delimiter", [",", "\t"])
 def test_predictions_as_csv_are_read_as_they_were(tmp_path, delimiter):
     """Labels with any letters, probabilities to the last bit."""
-    from tallybayes.cli.io.writing import writing
-
     p = np.array([[1.0, 0.0], [1e-300, 1.0 - 1e-16], [1 / 3, 2 / 3], [1e-7, 0.5]])
     for labels in (["ja", "nein", "工程师", " x "], ['a"b', "a,b", "a\tb", "a\nb"]):
         path = tmp_path / f"p{labels[0][0]}.{'csv' if delimiter == ',' else 'tsv'}"
@@ -357,6 +357,27 @@ def test_predictions_as_csv_are_read_as_they_were(tmp_path, delimiter):
         assert head == ["prediction", "p(a,b)", 'p(")']
         assert [row[0] for row in rows] == labels
         np.testing.assert_array_equal([[float(v) for v in row[1:]] for row in rows], p)
+
+
+@pytest.mark.parametrize("digits", [1, 3, 17])
+def test_probabilities_have_as_many_digits_as_are_asked_for(digits):
+    rng = np.random.default_rng(0)
+    p = np.concatenate([rng.random(500), 10.0 ** -rng.uniform(0, 300, 500), [0.0, 1.0, 0.9996]])
+    found = rounded(p[:, None], digits)[:, 0]
+    for value, exact in zip(found.tolist(), p.tolist(), strict=True):
+        assert value == pytest.approx(exact, rel=0.5 * 10.0 ** (1 - digits) * (1 + 1e-9))
+        assert float(f"{value:.{digits}g}") == value
+
+
+def test_digits_round_what_is_written_and_nothing_else(run, files):
+    run("fit", "comma.csv", "--target", "buys", "-o", "m.tally", "--no-estimate")
+    words = ("predict", "m.tally", "comma.csv")
+    *_, whole = csv.reader(run(*words, "--proba").out.splitlines())
+    *_, some = csv.reader(run(*words, "--proba", "--digits", 3).out.splitlines())
+    assert some == [whole[0], *(f"{float(v):.3g}" for v in whole[1:])]
+    assert "add --proba" in run(*words, "--digits", 3, code=2).line
+    told = run("predict", "--help").out
+    assert "as many digits as" in re.sub(r"[\s│]+", " ", told)
 
 
 def test_weights_older_than_the_counts_are_told_by_the_command(run, files, tmp_path):

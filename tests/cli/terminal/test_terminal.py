@@ -30,16 +30,34 @@ def test_the_report_of_fit_is_whole_beside_the_bar(terminal, run, files, width, 
     assert [line for line in lines if line] == [line for line in expected if line]
 
 
-def test_the_bar_tells_rows_speed_and_the_time_left(terminal, tmp_path, monkeypatch):
+@pytest.fixture
+def shown_at_once(monkeypatch):
+    """Bars are drawn whenever they change."""
     from rich.progress import Progress
 
     update = Progress.update
 
-    def shown_at_once(progress, *args, **kwargs):
+    def drawn(progress, *args, **kwargs):
         update(progress, *args, **kwargs)
         progress.refresh()
 
-    monkeypatch.setattr(Progress, "update", shown_at_once)
+    monkeypatch.setattr(Progress, "update", drawn)
+
+
+def test_the_bar_tells_the_steps_of_learning_weights(terminal, run, files, shown_at_once):
+    words = ("fit", "comma.csv", "--target", "buys", "-o", "m.tally")
+    for command in (words, ("reweight", "m.tally", "comma.csv")):
+        sent = CONTROL.sub("", terminal(*command, width=120))
+        told = re.findall(r"learning weights: (\d) of 6 fits", sent)
+        assert {"1", "5"} <= set(told)
+        assert "learning weights: 1 of 7 smooth functions" in sent
+    assert "learning" not in CONTROL.sub(
+        "", terminal("fit", "-q", *words[1:], "--force", width=120)
+    )
+    assert run(*words, "--force").err == ""
+
+
+def test_the_bar_tells_rows_speed_and_the_time_left(terminal, tmp_path, monkeypatch, shown_at_once):
     # more blocks than are read ahead of the threads that count them
     monkeypatch.setitem(CsvFile.__init__.__kwdefaults__, "block", 1 << 19)
     words = "some words that make the file longer"

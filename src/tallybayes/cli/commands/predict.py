@@ -30,8 +30,24 @@ def run(
         ),
     ] = "-",
     proba: Annotated[
-        bool, typer.Option("--proba", metavar="", help="Add a column p(label) for each class.")
+        bool,
+        typer.Option(
+            "--proba",
+            metavar="",
+            help="Add a column p(label) for each class, with as many digits as it takes to read "
+            "the same number back; --digits 3 rounds it.",
+        ),
     ] = False,
+    digits: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            max=17,
+            help="Round probabilities to N significant digits.",
+            show_default=False,
+        ),
+    ] = None,
     keep: Annotated[
         list[str] | None,
         typer.Option(
@@ -59,6 +75,8 @@ def run(
     Of text, the class of each document, beside its name where it has one.
     """
     keep = list(dict.fromkeys(keep or []))
+    if digits is not None and not proba:
+        raise Failure("--digits rounds the probabilities of --proba: add --proba", USAGE)
     if output == "-":
         need_output(" or name a file with -o OUT")
     else:
@@ -68,7 +86,7 @@ def run(
     from collections import Counter
 
     from tallybayes.cli.io.loading import load
-    from tallybayes.cli.io.writing import writing
+    from tallybayes.cli.io.writing import rounded, writing
     from tallybayes.cli.terminal.console import document, note, progress
 
     file: Any = load(model)
@@ -92,7 +110,8 @@ def run(
         for kept, p in file.predicted(source, bar, keep):
             labels = [classes[k] for k in p.argmax(axis=1).tolist()]
             counts.update(labels)
-            out.write([*map(_strings, kept.values()), labels], p if proba else None)
+            shown = p if digits is None else rounded(p, digits)
+            out.write([*map(_strings, kept.values()), labels], shown if proba else None)
     if output == "-":
         return
     if json:

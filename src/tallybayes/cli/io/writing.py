@@ -24,7 +24,9 @@ from tallybayes.cli.terminal.interrupts import replacement_of
 from tallybayes.replacing import replacing
 from tallybayes.sources.opening.sniffing import FORMATS
 
-__all__ = ["Writer", "writing"]
+__all__ = ["Writer", "rounded", "writing"]
+
+EXACT_POWER = 22  # of ten, at most, in float64
 
 
 class Writer(Protocol):
@@ -155,6 +157,17 @@ def _rows(strings: list[list[str]], proba: NDArray[np.float64] | None) -> Iterat
     if proba is None:
         return (list(row) for row in rows)
     return ([*row, *p] for row, p in zip(rows, proba.tolist(), strict=True))
+
+
+def rounded(proba: NDArray[np.float64], digits: int) -> NDArray[np.float64]:
+    """Probabilities with so many significant digits."""
+    size = np.floor(np.log10(np.maximum(proba, np.finfo(float).tiny)))
+    decimals = digits - 1 - size
+    scale = 10.0 ** np.minimum(decimals, EXACT_POWER)
+    found: NDArray[np.float64] = np.round(proba * scale) / scale
+    for at in zip(*np.nonzero(decimals > EXACT_POWER), strict=True):
+        found[at] = float(f"{proba[at]:.{digits}g}")
+    return found
 
 
 def _writer(

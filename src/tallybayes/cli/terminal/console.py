@@ -26,6 +26,7 @@ from rich.text import Text as StyledText
 from tallybayes.cli.terminal.escapes import in_ascii, json_safe, visible
 from tallybayes.cli.terminal.failures import naming_output
 from tallybayes.cli.terminal.messages import is_unicode, tell
+from tallybayes.progress import Step, heard_by
 
 __all__ = [
     "Bar",
@@ -226,6 +227,7 @@ class Bar:
     def __init__(self, shown: Progress | None) -> None:
         self._shown = shown
         self._after: TaskID | None = None
+        self._learning: tuple[TaskID, str] | None = None
 
     def over(
         self, batches: Iterable[RowsOfFile], what: str, unit: str = "row"
@@ -266,7 +268,7 @@ class Bar:
         shown, began = self._shown, time.monotonic()
         if self._after is not None:
             shown.remove_task(self._after)
-            self._after = None
+            self._after = self._learning = None
         task = shown.add_task(what, total=None)
 
         def tick(rows: int, done: float | None) -> None:
@@ -283,14 +285,26 @@ class Bar:
             shown.remove_task(task)
         if then:
             self._after = shown.add_task(then, total=None)
+            self._learning = self._after, then
 
     @contextmanager
     def during(self, what: str) -> Iterator[None]:
-        """Shows that something of unknown length is going on."""
-        task = None if self._shown is None else self._shown.add_task(what, total=None)
+        """Shows that something of unknown length is going on, and its steps."""
+        if self._shown is None:
+            yield
+            return
+        task = self._shown.add_task(what, total=None)
+        self._learning = task, what
         yield
-        if task is not None and self._shown is not None:
-            self._shown.remove_task(task)
+        self._learning = None
+        self._shown.remove_task(task)
+
+    def step(self, step: Step) -> None:
+        """Shows how far what is going on has come."""
+        if self._shown is not None and self._learning is not None:
+            task, what = self._learning
+            text = f"{what}: {step}"
+            self._shown.update(task, description=text, completed=step.done, total=step.total)
 
 
 def _is_file(stream: Any) -> bool:
@@ -321,4 +335,6 @@ def progress(*, writes_output: bool = False) -> Iterator[Bar]:
     )
     # standard output is left alone: it may be a file, and rich would send it to standard error
     with Progress(*columns, console=console, transient=True, redirect_stdout=False) as shown:
-        yield Bar(shown)
+        bar = Bar(shown)
+        with heard_by(bar.step):
+            yield bar

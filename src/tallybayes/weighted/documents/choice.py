@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.families.text.ratios import GroupCounts, TermTable, length_factor
+from tallybayes.progress import steps
 from tallybayes.tokens.rows import Documents
 from tallybayes.weighted.documents.bin_weights import BinWeights, learn_bin_weights
 
@@ -105,17 +106,19 @@ def choose_reading(
     at = BinWeights.start(table.n_bins, table.n_classes)
     best = (np.inf, Reading(TAUS[0], SHARES[0], POWERS[0], mean_length), at)
     candidates = [(TAUS[0], share) for share in SHARES]
-    for _ in range(2):
-        for tau, share in candidates:
-            of_class = table.share(share)
-            given = documents, tf, tau, of_class, y, counted
-            sums = table.sums(*given, groups=groups, threads=get_num_threads())
-            for power in POWERS:
-                shrunk = sums * length_factor(length, mean_length, power)[:, None, None]
-                at, loss = learn_bin_weights(
-                    shrunk, y, weight, at, tolerance=TOLERANCE, shares=True
-                )
-                if loss < best[0]:
-                    best = (loss, Reading(tau, share, power, mean_length), at)
-        candidates = [(tau, best[1].share) for tau in TAUS[1:]]
+    with steps("ways to read terms", len(SHARES) + len(TAUS) - 1) as tick:
+        for _ in range(2):
+            for tau, share in candidates:
+                of_class = table.share(share)
+                given = documents, tf, tau, of_class, y, counted
+                sums = table.sums(*given, groups=groups, threads=get_num_threads())
+                for power in POWERS:
+                    shrunk = sums * length_factor(length, mean_length, power)[:, None, None]
+                    at, loss = learn_bin_weights(
+                        shrunk, y, weight, at, tolerance=TOLERANCE, shares=True
+                    )
+                    if loss < best[0]:
+                        best = (loss, Reading(tau, share, power, mean_length), at)
+                tick()
+            candidates = [(tau, best[1].share) for tau in TAUS[1:]]
     return best[1], best[2]

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
+from tallybayes.progress import steps
 from tallybayes.tokens.rows import Documents
 from tallybayes.weighted.documents.bin_weights import PENALTY, BinWeights, learn_bin_weights
 from tallybayes.weighted.documents.ridge import (
@@ -292,18 +293,20 @@ def follow_path(
     folds = _folds(learning, tenth, columns, weights)
     rows = np.concatenate([np.flatnonzero(fold.out) for fold in folds])
     out = HeldOut(y[rows], learning.weight[rows], tenth[rows] % 2 == 0, sample)
-    steps, ends, least = [], [], np.inf
-    for penalty in (None, *PENALTIES):
-        if penalty is not None:
-            solve_together([fold.problem for fold in folds], penalty)
-        found = out.scaled(np.concatenate([fold.scores() for fold in folds]))
-        steps += found
-        ends += [(penalty, folds[0].problem.a)] * len(found)
-        least = min(least, found[0].brier)
-        if found[0].brier > STOP_RATIO * least:
-            break
-    best = int(np.argmin([step.brier for step in steps]))
+    tried, ends, least = [], [], np.inf
+    with steps("penalties of a ridge", 1 + len(PENALTIES)) as tick:
+        for penalty in (None, *PENALTIES):
+            if penalty is not None:
+                solve_together([fold.problem for fold in folds], penalty)
+            found = out.scaled(np.concatenate([fold.scores() for fold in folds]))
+            tried += found
+            ends += [(penalty, folds[0].problem.a)] * len(found)
+            least = min(least, found[0].brier)
+            tick()
+            if found[0].brier > STOP_RATIO * least:
+                break
+    best = int(np.argmin([step.brier for step in tried]))
     penalty, a = ends[best]
-    by_others = out.by_the_choice_of_others(steps)
+    by_others = out.by_the_choice_of_others(tried)
     held_out = HeldOutPredictions(rows, by_others)
-    return PathEnd(penalty, steps[best].scale, a, learning.figures(by_others, rows), held_out)
+    return PathEnd(penalty, tried[best].scale, a, learning.figures(by_others, rows), held_out)

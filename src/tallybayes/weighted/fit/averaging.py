@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.engines.threads import in_threads
+from tallybayes.progress import steps, ticking
 from tallybayes.weighted.cells.columns import ColumnCells
 from tallybayes.weighted.fit.learned import Averaged, nothing_learned
 from tallybayes.weighted.fit.options import FitOptions
@@ -162,7 +163,12 @@ class _Search:
 
         def way(stricter: float) -> Way:
             each = [self.everything, *self.kept] if self.beside else self.kept
-            fits = in_threads(lambda some: self._part(some, stricter, out).fit(), each)
+            with steps("fits", len(each)) as tick:
+
+                def fit(some: NDArray[np.bool_]) -> PartFit:
+                    return self._part(some, stricter, out).fit()
+
+                fits = in_threads(ticking(fit, tick), each)
             of_all = fits.pop(0) if self.beside else None
             judge = Judge(self.rows, [fit.part.tested for fit in fits], self.p)
             return Way(fits, judge, of_all)

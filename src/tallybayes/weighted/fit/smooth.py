@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.engines.threads import in_threads
+from tallybayes.progress import steps
 from tallybayes.weighted.cells.columns import ColumnCells
 from tallybayes.weighted.fit.additive import SmoothDesign, SmoothPath, SmoothTerms
 from tallybayes.weighted.fit.parts import PartFit
@@ -189,21 +190,23 @@ def _best_ridge(
     paths = in_threads(lambda part: SmoothPath(design, part, log_p), parts)
     price, least = PAIRS_GAIN if design.terms.pairs else 0.0, np.inf
     latest = True
-    for ridge in RIDGES:
-        if ridge < WEAK_RIDGE and not latest:
-            break
-        scores = in_threads(partial(SmoothPath.follow, ridge=ridge), paths)
-        mixed = [_mixed(*both) for both in zip(own, scores[: len(own)], strict=True)]
-        log_proba = judge.normalised(mixed)
-        verdict = judge.verdict(log_proba)
-        needed = price + (MIN_GAIN if ridge < WEAK_RIDGE else 0.0)
-        latest = best is None or verdict.loss + needed < best.loss
-        if latest:
-            coefficients = [path.coefficients for path in paths]
-            best = Smooth(
-                design.terms, paths, coefficients, log_proba, verdict, verdict.loss + price
-            )
-        least = min(least, verdict.loss)
-        if verdict.loss > STOP_RATIO * least:
-            break
+    with steps("smooth functions", len(RIDGES)) as tick:
+        for ridge in RIDGES:
+            if ridge < WEAK_RIDGE and not latest:
+                break
+            scores = in_threads(partial(SmoothPath.follow, ridge=ridge), paths)
+            tick()
+            mixed = [_mixed(*both) for both in zip(own, scores[: len(own)], strict=True)]
+            log_proba = judge.normalised(mixed)
+            verdict = judge.verdict(log_proba)
+            needed = price + (MIN_GAIN if ridge < WEAK_RIDGE else 0.0)
+            latest = best is None or verdict.loss + needed < best.loss
+            if latest:
+                coefficients = [path.coefficients for path in paths]
+                best = Smooth(
+                    design.terms, paths, coefficients, log_proba, verdict, verdict.loss + price
+                )
+            least = min(least, verdict.loss)
+            if verdict.loss > STOP_RATIO * least:
+                break
     return best

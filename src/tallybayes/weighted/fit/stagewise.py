@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.progress import steps
 from tallybayes.weighted.cells.columns import ColumnCells
 from tallybayes.weighted.fit.cell_offsets import (
     FOLDS,
@@ -203,18 +204,20 @@ class Rounds:
             )
             if self.among is not None:
                 self._pairs.only(self.among)
-        for _ in range(MAX_ROUNDS):
-            places = min(self.most, self._places)
-            if places <= 0:
-                return
-            proba = self._proba_of_sample()
-            found = self._pairs.best(proba, places, all_that_gain=all_that_gain)
-            if not found:
-                return
-            self._add_round(found, proba)
-            self.weights = self.learn_weights(self.weights)
-            if len(found) < MIN_FILLED_SHARE * self.most:
-                return
+        with steps("rounds of pairs", MAX_ROUNDS) as tick:
+            for _ in range(MAX_ROUNDS):
+                places = min(self.most, self._places)
+                if places <= 0:
+                    return
+                proba = self._proba_of_sample()
+                found = self._pairs.best(proba, places, all_that_gain=all_that_gain)
+                if not found:
+                    return
+                self._add_round(found, proba)
+                self.weights = self.learn_weights(self.weights)
+                tick()
+                if len(found) < MIN_FILLED_SHARE * self.most:
+                    return
 
     @property
     def _places(self) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.engines.threads import in_threads
+from tallybayes.progress import steps, ticking
 from tallybayes.weighted.fit.boosting import CYCLES, boosted
 from tallybayes.weighted.fit.cell_offsets import CorrectionPath
 from tallybayes.weighted.fit.parts import Part, PartFit
@@ -184,21 +185,24 @@ class Way:
             return
         lowest, least = min(self.verdict.plain, self.verdict.loss), self.verdict.loss
         without = self.judge.row_losses(self.log_proba)
-        for tried, ridge in enumerate(RIDGES, 1):
-            scores = in_threads(partial(CorrectionPath.follow, ridge=ridge), filter(None, paths))
-            log_proba = self.judge.normalised(scores[:n])
-            verdict = self.judge.verdict(log_proba)
-            now = min(verdict.plain, verdict.loss)
-            error = self.judge.error_of_sum(self.judge.row_losses(log_proba) - without)
-            gained = least - verdict.loss - STANDARD_ERRORS * error
-            if gained > 0.0:
-                least -= gained
-                self.ridges = RIDGES[:tried]
-                self._become(each, paths, log_proba, verdict)
-            lowest = min(lowest, now)
-            stops_early = now > STOP_RATIO * lowest or not (thoroughly or gained > MIN_GAIN)
-            if stops_early or self.verdict.loss <= MIN_LOSS:
-                return
+        with steps("corrections", len(RIDGES)) as tick:
+            for tried, ridge in enumerate(RIDGES, 1):
+                follow = partial(CorrectionPath.follow, ridge=ridge)
+                scores = in_threads(follow, filter(None, paths))
+                tick()
+                log_proba = self.judge.normalised(scores[:n])
+                verdict = self.judge.verdict(log_proba)
+                now = min(verdict.plain, verdict.loss)
+                error = self.judge.error_of_sum(self.judge.row_losses(log_proba) - without)
+                gained = least - verdict.loss - STANDARD_ERRORS * error
+                if gained > 0.0:
+                    least -= gained
+                    self.ridges = RIDGES[:tried]
+                    self._become(each, paths, log_proba, verdict)
+                lowest = min(lowest, now)
+                stops_early = now > STOP_RATIO * lowest or not (thoroughly or gained > MIN_GAIN)
+                if stops_early or self.verdict.loss <= MIN_LOSS:
+                    return
 
     def boost(self) -> None:
         """Boosts the cells, from the corrections on, for as many cycles as the rows left out like
@@ -214,20 +218,22 @@ class Way:
             return
         least = before = self.verdict.loss
         without, done = self.row_losses(), 0
-        for cycles in CYCLES:
-            more = partial(boosted, cycles=cycles - done)
-            log_proba, done = self.judge.normalised(in_threads(more, paths)[:n]), cycles
-            verdict = self.judge.verdict(log_proba)
-            error = self.judge.error_of_sum(self.judge.row_losses(log_proba) - without)
-            errors = BOOST_STANDARD_ERRORS if self.cycles else FIRST_BOOST_STANDARD_ERRORS
-            gained = least - verdict.loss - errors * error
-            if gained > 0.0:
-                least -= gained
-                self.cycles = cycles
-                self._become(each, paths, log_proba, verdict)
-            if verdict.loss > before - MIN_GAIN or verdict.loss <= MIN_LOSS:
-                return
-            before = verdict.loss
+        with steps("rounds of boosting", len(CYCLES)) as tick:
+            for cycles in CYCLES:
+                more = partial(boosted, cycles=cycles - done)
+                log_proba, done = self.judge.normalised(in_threads(more, paths)[:n]), cycles
+                tick()
+                verdict = self.judge.verdict(log_proba)
+                error = self.judge.error_of_sum(self.judge.row_losses(log_proba) - without)
+                errors = BOOST_STANDARD_ERRORS if self.cycles else FIRST_BOOST_STANDARD_ERRORS
+                gained = least - verdict.loss - errors * error
+                if gained > 0.0:
+                    least -= gained
+                    self.cycles = cycles
+                    self._become(each, paths, log_proba, verdict)
+                if verdict.loss > before - MIN_GAIN or verdict.loss <= MIN_LOSS:
+                    return
+                before = verdict.loss
 
     def _become(
         self,
@@ -294,14 +300,15 @@ def with_all_pairs(before: Way) -> list[Way]:
     """The same with every pair that gains at all, or nothing where the first two parts are clearly
     worse with them."""
     judge, parts = before.judge, [fit.part for fit in before.fits]
-    refit = partial(Part.fit, all_that_gain=True)
-    fits = in_threads(refit, parts[:2])
-    log_proba = judge.log_proba(fits)
-    without = judge.verdict(before.log_proba[: len(log_proba)])
-    if judge.verdict(log_proba).loss > MAX_ALL_PAIRS_RATIO * without.loss + MAX_LOSS_EXCESS:
-        return []
-    left = [*parts[2:], *([before.whole.part] if before.whole else [])]
-    fits += in_threads(refit, left)
+    with steps("fits with more pairs", len(before.all_fits)) as tick:
+        refit = ticking(partial(Part.fit, all_that_gain=True), tick)
+        fits = in_threads(refit, parts[:2])
+        log_proba = judge.log_proba(fits)
+        without = judge.verdict(before.log_proba[: len(log_proba)])
+        if judge.verdict(log_proba).loss > MAX_ALL_PAIRS_RATIO * without.loss + MAX_LOSS_EXCESS:
+            return []
+        left = [*parts[2:], *([before.whole.part] if before.whole else [])]
+        fits += in_threads(refit, left)
     whole = fits.pop() if before.whole else None
     return [Way(fits, judge, whole, all_that_gain=True)]
 
