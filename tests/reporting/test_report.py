@@ -159,6 +159,24 @@ def test_one_measure_says_what_a_column_or_pair_adds():
         assert column["importance"] == pytest.approx(adds.get(column["name"], 0.0), rel=1e-6)
 
 
+def test_plain_models_have_the_same_measure_on_the_page_as_elsewhere():
+    model, _, _ = fitted("plain")
+    importances = dict(zip(model.feature_names_in_, model.feature_importances_, strict=True))
+    for column in report("plain").data["columns"]:
+        assert column["importance"] == pytest.approx(importances[column["name"]], rel=1e-6)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+def test_models_of_arrays_have_the_same_measure(n_classes):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 4, (200, 2)), rng.integers(0, n_classes, 200)
+    model = CategoricalNB().fit(X, y)
+    for column in model.report(X, y).data["columns"]:
+        j = int(column["name"][1:])
+        apart = np.ptp(model.feature_log_prob_[j][:, X[:, j]], axis=0)
+        assert column["importance"] == pytest.approx(apart.mean(), rel=1e-6)
+
+
 def test_the_heading_names_what_the_model_is_of():
     model, X, y = fitted("plain")
     made = model.report(X, pd.Series(y, name="renews"), about={"data": "<b>rows</b>.csv"})

@@ -19,7 +19,7 @@ from tallybayes.tables.columns import numbers_and_strings
 from tallybayes.tally import CrossMoments, FeatureSums, GridCounts, LevelCounts, TextCounts
 from tallybayes.tally.base import RESIDUE
 
-__all__ = ["column_importances", "column_tables"]
+__all__ = ["column_importances", "column_tables", "terms_apart"]
 
 Array = NDArray[np.float64]
 
@@ -76,7 +76,8 @@ def _of_group(model: TableModel, part: Any) -> dict[str, float]:
     """The importances of columns that are read together, at the class means: the tally does not
     hold their rows."""
     rows = model.tally.classes.count
-    here = {c.names: t for c, t in zip(model.schema.groups, model.tally.groups, strict=True)}
+    read = model.tally_read  # strings that are prose are levels before
+    here = {c.names: t for c, t in zip(read.schema.groups, read.groups, strict=True)}
     tally = here.get(part.columns)
     if isinstance(tally, FeatureSums):
         means = tally.sums / np.maximum(rows, 1e-300)[:, None]
@@ -113,6 +114,15 @@ def column_importances(model: TableModel) -> Array:
         else:
             found[part.columns[0]] = _of_cells(model, part, *cells)
     return np.array([found.get(name, 0.0) for name in model.names])
+
+
+def terms_apart(model: TableModel) -> dict[str, float]:
+    """How far each term moves the scores of the classes apart, in nats, on average over rows: the
+    columns and pairs of a weighted model, by what they add, and the columns of others."""
+    weighting = model.chosen.weighting
+    if weighting is not None:
+        return weighting.adds
+    return dict(zip(model.names, column_importances(model).tolist(), strict=True))
 
 
 def column_tables(model: TableModel) -> dict[str, Any]:

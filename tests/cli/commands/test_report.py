@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tallybayes import load
+
 
 @pytest.fixture
 def model(run, files):
@@ -83,6 +85,20 @@ def test_the_page_of_a_fit_has_the_figures_that_the_terminal_has(run, files, opt
     for i, actual in enumerate(data["classes"]):
         for j, predicted in enumerate(data["classes"]):
             assert matrix[i][j] == cells.get((actual, predicted), 0)
+
+
+@pytest.mark.parametrize("options", [[], ["--plain"]])
+def test_the_terminal_and_the_page_say_the_same_of_columns(run, files, options):
+    words = ("fit", "comma.csv", "-t", "buys", "-o", "m.tally", "--report", "page.html", "--json")
+    fitted = run(*words, *options).document
+    terminal = {t["column"]: t["nats"] for t in fitted["informative"]["columns"]}
+    data = data_of("page.html")
+    page = {name: nats for name, nats in data["terms"] if nats > 0.0}
+    assert terminal == {name: pytest.approx(nats, rel=1e-6) for name, nats in page.items()}
+    assert list(terminal) == list(page)
+    importances = load("m.tally").feature_importances_
+    if options:
+        assert sorted(terminal.values()) == pytest.approx(sorted(importances[importances > 0.0]))
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tallybayes.cli.io.model_file import ModelFile
-from tallybayes.cli.report.informative_columns import measure_of, most_informative
+from tallybayes.cli.report.informative_columns import MEASURE, most_informative
 from tallybayes.cli.report.schema_view import (
     MAX_ROWS,
     class_table,
@@ -36,7 +36,7 @@ def show(file: ModelFile, model: str, tables: bool, show_all: bool, json: bool) 
             "options": settings,
             "columns": columns_document(file),
             "informative": {
-                "measure": measure_of(file),
+                "measure": MEASURE,
                 "columns": [t._asdict() for t in informative],
             },
         }
@@ -56,7 +56,7 @@ def show(file: ModelFile, model: str, tables: bool, show_all: bool, json: bool) 
         class_table(file, file.target, show_all),
     )
     if informative:
-        say(*informative_table(informative, measure_of(file)))
+        say(*informative_table(informative, MEASURE))
     if tables:
         say(line())
         for part in parts if show_all else parts[:MAX_ROWS]:

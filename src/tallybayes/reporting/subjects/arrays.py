@@ -76,7 +76,8 @@ class ArraySubject(Subject):
                 facts.bins, facts.hidden_levels = bins_of(values)
                 facts.nats = added(form, j, facts.bins)
                 weight = np.array([b.counts.sum() for b in facts.bins])
-                spread = np.ptp(facts.nats, axis=1) if len(self.classes) > 2 else _half(facts.nats)
+                k = len(self.classes)  # nats are against the mean of the other classes
+                spread = np.ptp(facts.nats, axis=1) * ((k - 1) / k)
                 facts.importance = float(weight @ spread / max(float(weight.sum()), 1e-300))
             found.append(facts)
         return found
@@ -108,11 +109,6 @@ class ArraySubject(Subject):
                 rest = log_proba - form.scores_of(j, x[:, j], [], False)
                 found[reader.name] = float((logsumexp(rest, axis=1) - rest[row, own]).mean() - loss)
         return found
-
-
-def _half(nats: Array) -> Array:
-    """Of two classes, how far they are apart: their log-odds."""
-    return np.asarray(np.abs(nats[:, 0]))
 
 
 def _dense(X: Any, rows: Any) -> Array:

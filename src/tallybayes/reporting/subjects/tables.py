@@ -18,6 +18,7 @@ from tallybayes.estimators.cross_validation import (
 )
 from tallybayes.estimators.left_out import LeftOut
 from tallybayes.inspection.explanation import Explanation
+from tallybayes.inspection.importances import terms_apart
 from tallybayes.models.weighted.model import WeightedModel
 from tallybayes.models.weighted.terms import weights_of
 from tallybayes.reporting.columns import ColumnFacts, Values, added, bins_of, number_text
@@ -102,7 +103,7 @@ class TableSubject(Subject):
         held, form = self._held, self.form
         counted, weights = self._values(), weights_of(held.chosen.weighting)
         places = {} if form is None else {c.name: j for j, c in enumerate(form.columns)}
-        importances = dict(zip(held.names, self._importances(), strict=True))
+        importances = self._apart
         text_terms = held.text_terms
         found = []
         for read in held.columns_read:
@@ -127,23 +128,14 @@ class TableSubject(Subject):
             found.append(facts)
         return found
 
-    @property
-    def _adds(self) -> dict[str, float]:
-        """What each term of a weighted model adds, in nats."""
-        weighting = self._held.chosen.weighting
-        return {} if weighting is None else weighting.adds
+    @cached_property
+    def _apart(self) -> dict[str, float]:
+        """How far each term moves the scores of the classes apart, in nats."""
+        return terms_apart(self._held)
 
     @property
     def pair_importances(self) -> list[float]:
-        adds = self._adds
-        return [adds.get(" × ".join(pair), 0.0) for pair in self.pairs]
-
-    def _importances(self) -> list[float]:
-        if self._is_weighted:
-            adds = self._adds
-            return [adds.get(name, 0.0) for name in self._held.names]
-        importances: list[float] = np.asarray(self.model.feature_importances_).tolist()
-        return importances
+        return [self._apart.get(" × ".join(pair), 0.0) for pair in self.pairs]
 
     def _top_terms(self, name: str) -> list[tuple[str, str, float]]:
         found = []

@@ -16,7 +16,7 @@ from tallybayes.cli.io.rows import Rows
 from tallybayes.cli.io.strays import note_strays
 from tallybayes.cli.report.data_quality import note_data_quality, note_unlabelled
 from tallybayes.cli.report.figures import Figures
-from tallybayes.cli.report.informative_columns import Informative, measure_of, most_informative
+from tallybayes.cli.report.informative_columns import MEASURE, Informative, most_informative
 from tallybayes.cli.report.schema_view import (
     class_table,
     columns_document,
@@ -124,7 +124,7 @@ def fit(request: FitRequest, source: Rows, reading: Reading) -> None:
     if figures is not None:
         shown += figures.tables()
     if informative:
-        shown += informative_table(informative, measure_of(file))
+        shown += informative_table(informative, MEASURE)
     if figures is not None:
         shown += [line(), line(figures.in_short(), "bold")]
     with request.output.alone() as save:
@@ -154,7 +154,7 @@ def _content(
         "classes": dict(zip(file.classes, file.class_rows.tolist(), strict=True)),
         "columns": columns_document(file),
         "estimate": None if figures is None else figures.document(),
-        "informative": {"measure": measure_of(file), "columns": [t._asdict() for t in informative]},
+        "informative": {"measure": MEASURE, "columns": [t._asdict() for t in informative]},
     }
 
 
