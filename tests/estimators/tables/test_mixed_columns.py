@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 from tallybayes import GaussianNB, NaiveBayes, WeightedNaiveBayes, leave_one_out, load
 from tallybayes.errors import (
@@ -565,3 +566,64 @@ def test_labels_of_texts_and_numbers_are_refused(labels):
     for model, x in ((NaiveBayes(), [{"x": 1}, {"x": 2}]), (GaussianNB(), [[1.0], [2.0]])):
         with pytest.raises(ValueError, match="y mixes labels of the types"):
             model.fit(x, labels)
+
+
+# ---- infinite numbers as strings -----------------------------------------------------------------
+FINITE = pd.DataFrame({"x": [1.5, 2.5, 3.5, 4.5] * 5, "z": list("abab") * 5})
+OWN_OF_FINITE = np.array(["p", "n"] * 10)
+
+
+def with_string(text):
+    rows = FINITE.iloc[:4].astype({"x": object})
+    rows.loc[2, "x"] = text
+    return rows
+
+
+REFUSED = {
+    "fit": lambda model, rows, y: model.fit(rows, y),
+    "partial_fit": lambda model, rows, y: model.partial_fit(rows, y),
+    "first partial_fit": lambda model, rows, y: clone(model).partial_fit(rows, y),
+    "partial_fit of a source": lambda model, rows, y: model.partial_fit(rows.assign(y=y), "y"),
+    "learn_one": lambda model, rows, y: model.learn_one(rows.iloc[2].to_dict(), y[2]),
+    "forget": lambda model, rows, y: model.forget(rows, y),
+    "forget_one": lambda model, rows, y: model.forget_one(rows.iloc[2].to_dict(), y[2]),
+    "predict_one": lambda model, rows, y: model.predict_one(rows.iloc[2].to_dict()),
+    "predict": lambda model, rows, y: model.predict(rows),
+    "leave_one_out": lambda model, rows, y: leave_one_out(model, rows, y),
+}
+
+
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.LeakWarning")
+@pytest.mark.parametrize("kind", [NaiveBayes, WeightedNaiveBayes])
+@pytest.mark.parametrize("text", ["inf", "-Infinity", "1e400"])
+@pytest.mark.parametrize("call", REFUSED.values(), ids=REFUSED)
+def test_an_infinite_string_among_numbers_is_refused_in_every_call(kind, text, call):
+    model = kind().fit(FINITE, OWN_OF_FINITE)
+    before = model.tally_
+    with pytest.raises(ValueError, match="column 'x' is infinite") as caught:
+        call(model, with_string(text), OWN_OF_FINITE[:4])
+    assert f"[{text!r}]" in str(caught.value)
+    assert model.tally_ == before
+
+
+def test_the_row_of_an_infinite_string_is_named():
+    model = NaiveBayes().fit(FINITE, OWN_OF_FINITE)
+    for call in ("fit", "partial_fit", "forget"):
+        with pytest.raises(ValueError, match="row 2: column 'x' is infinite"):
+            getattr(model, call)(with_string("inf"), OWN_OF_FINITE[:4])
+    with pytest.raises(ValueError, match="row 2: column 'x' is infinite"):
+        model.predict(with_string("inf"))
+
+
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.MixedColumnWarning")
+def test_an_infinite_string_is_a_level_among_other_strings():
+    """And then it is learned, forgotten and predicted."""
+    rows, y = with_string("unknown"), OWN_OF_FINITE[:4]
+    model = NaiveBayes().fit(FINITE, OWN_OF_FINITE).partial_fit(rows, y)
+    before = model.tally_
+    model.partial_fit(with_string("inf"), y)
+    assert model.predict(with_string("inf")).shape == (4,)
+    assert model.forget(with_string("inf"), y).tally_ == before
+    model.partial_fit(with_string("inf"), y).forget(rows, y)  # nothing learned is refused
+    model.partial_fit(FINITE, OWN_OF_FINITE)
+    model.forget(with_string("inf"), y)

@@ -163,7 +163,7 @@ class TableClassifier(ChangingTables, SaysSQL, Reported):
         tally = self._counted(x, Labels(classes, codes, aged), x.declared)
         if weights is not None and weights.min(initial=0.0) < 0.0:
             tally.need_non_negative("fit with these negative weights")
-        need_finite(tally, {})
+        need_finite(tally, {}, x)
         model = self._hold(tally, x.names, x.declared, has_names=x.has_names)
         if weights is not None:
             model.note_strings(x, weights)
@@ -335,13 +335,14 @@ class TableClassifier(ChangingTables, SaysSQL, Reported):
         aged = self._aged(weights, len(codes))
         batch = with_classes(self._counted(x, Labels(known, codes, aged), x.declared), classes)
         if not first:
-            self._add_batch(batch, len(codes), weights, x.names, x.declared)
+            self._add_batch(batch, len(codes), weights, x.names, x.declared, x)
             self._model.class_weight = class_weight
             if weights is not None:
                 self._fitted().note_strings(x, weights)
         else:
             if weights is not None and weights.min(initial=0.0) < 0.0:
                 batch.need_non_negative("partial_fit with these negative weights")
+            need_finite(batch, {}, x)
             model = self._hold(batch, x.names, x.declared, has_names=x.has_names)
             model.class_weight = class_weight
             if weights is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 from numbers import Real
 from typing import Any, Self
@@ -26,7 +26,7 @@ from tallybayes.models.calibration import Isotonic
 from tallybayes.models.class_weights import need_same_class_weights
 from tallybayes.models.columns.declarations import Declared, names_declared
 from tallybayes.models.columns.declared_counts import check_counts
-from tallybayes.models.columns.mixed import warn_of_mixed
+from tallybayes.models.columns.mixed import need_finite, warn_of_mixed
 from tallybayes.models.columns.reading import Reading
 from tallybayes.models.columns.rows import Names, rows_to_forget
 from tallybayes.models.merge_rules import need_same_declarations
@@ -67,12 +67,20 @@ class ChangingTables(RowByRow, FromSources):
 
     # ---- holding other counts --------------------------------------------------------------------
     def _add_batch(
-        self, batch: TableTally, n_rows: int, weights: Any, seen: Names, what: Declared
+        self,
+        batch: TableTally,
+        n_rows: int,
+        weights: Any,
+        seen: Names,
+        what: Declared,
+        rows: Table | None = None,
+        places: Mapping[str, str] | None = None,
     ) -> None:
         tally = self._model.tally
         if self.half_life is not None:
             tally = tally * 0.5 ** (n_rows / self.half_life)
         both = merged_tables(tally, batch)
+        need_finite(both, places or {}, rows, batch)
         if weights is not None and weights.min(initial=0.0) < 0.0:
             action = "partial_fit with these negative weights"
             self._take_rest(both, seen, what, [], action=action)

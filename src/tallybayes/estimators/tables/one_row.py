@@ -122,6 +122,8 @@ def row_counter(
             if levels is None:
                 levels = _levels_of(schema, name)
             counter.declare(j, levels, max_levels)
+        elif name in held and held[name].numbers and not held[name].strings:
+            counter.declare(j, [], 0)  # its first string is read as a table: it may be infinite
     at = {name: j for j, name in enumerate(names)}
     for members, kind in what.together.items():
         if kind == "cross":

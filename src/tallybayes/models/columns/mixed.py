@@ -14,7 +14,7 @@ column becomes one of the two:
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,7 @@ __all__ = [
     "levels_asked",
     "names_of_strings",
     "need_finite",
+    "raise_not_finite",
     "values_of_columns",
     "warn_of_mixed",
 ]
@@ -242,20 +243,32 @@ def is_infinite(text: str) -> bool:
         return False
 
 
-def first_infinite(table: Table) -> dict[str, int]:
-    """The first row with a string that is an infinite number, such as inf, of each column that
-    holds numbers and strings."""
+def first_infinite(table: Table) -> dict[str, tuple[int, str]]:
+    """The first row with a string that is an infinite number, such as inf, and the string, of each
+    column that holds numbers and strings."""
     found = {}
     for name, column in table.columns.items():
-        if isinstance(column, Mixed):
-            infinite = np.array([*map(is_infinite, column.strings.levels), False])
-            rows = np.flatnonzero(infinite[column.strings.codes])
-            if len(rows):
-                found[name] = int(rows[0])
+        if isinstance(column, Mixed) and (place := _infinite_of(column.strings)):
+            found[name] = place
     return found
 
 
-def need_finite(tally: TableTally, places: Mapping[str, str]) -> None:
+def _infinite_of(strings: Strings) -> tuple[int, str] | None:
+    """The first row with an infinite number, and the string."""
+    infinite = np.array([*map(is_infinite, strings.levels), False])
+    there = infinite[strings.codes] if infinite.any() else infinite[:0]
+    if not there.any():
+        return None
+    row = int(np.argmax(there))
+    return row, strings.levels[strings.codes[row]]
+
+
+def need_finite(
+    tally: TableTally,
+    places: Mapping[str, str],
+    rows: Table | None = None,
+    batch: TableTally | None = None,
+) -> None:
     """Raises ValueError for a column of numbers whose only strings are infinite numbers; among
     other strings they are levels.
 
@@ -264,18 +277,43 @@ def need_finite(tally: TableTally, places: Mapping[str, str]) -> None:
     tally : TableTally
     places : mapping of str to str
         By column, where the first such string is.
+    rows : Table, optional
+        The rows that came last, to name the first one.
+    batch : TableTally, optional
+        Their tally: columns of which they have no such string are left as they are.
     """
     for name, (levels, _) in _mixed(tally).items():
-        [columns] = [g for g in tally.schema.groups if g.key == ((name,), "levels")]
-        assert columns.levels is not None
-        strings = columns.levels[0][levels.counts.any(axis=0)].tolist()
-        if strings and all(map(is_infinite, strings)):
-            where = f"{places[name]}: " if name in places else ""
-            raise ValueError(
-                f"{where}column {name!r} is infinite: give a finite number, or leave it empty (in "
-                f"Python, tallybayes.csv(…, missing_of={{{name!r}: [{strings[0]!r}]}}) reads it as "
-                f"missing; on the command line, --null {strings[0]})"
-            )
+        strings = _strings_of(tally, name, levels)
+        if not strings or not all(map(is_infinite, strings)):
+            continue
+        if batch is not None and not any(map(is_infinite, _strings_of(batch, name))):
+            continue
+        text, where = strings[0], places.get(name)
+        column = None if rows is None else rows.columns[name]
+        held = column.strings if isinstance(column, Mixed) else column
+        if isinstance(held, Strings) and (found := _infinite_of(held)):
+            where, text = f"row {found[0]}", found[1]
+        raise_not_finite(name, text, where)
+
+
+def raise_not_finite(name: str, text: str, where: str | None) -> NoReturn:
+    """Raises the ValueError for a string that is an infinite number, in a column of numbers."""
+    raise ValueError(
+        f"{where + ': ' if where else ''}column {name!r} is infinite: give a finite number, or "
+        f"leave it empty (in Python, tallybayes.csv(…, missing_of={{{name!r}: [{text!r}]}}) reads "
+        f"it as missing; on the command line, --null {text})"
+    )
+
+
+def _strings_of(tally: TableTally, name: str, levels: LevelCounts | None = None) -> list[str]:
+    """The strings that a tally counts in a column."""
+    for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
+        if columns.key == ((name,), "levels") and columns.levels is not None:
+            held = group if levels is None else levels
+            assert isinstance(held, LevelCounts)
+            found: list[str] = columns.levels[0][held.counts.any(axis=0)].tolist()
+            return found
+    return []
 
 
 def _counted(tally: TableTally, name: str, values: Numbers, counts: Array) -> list[Group]:

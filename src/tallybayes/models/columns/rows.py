@@ -11,7 +11,13 @@ import numpy as np
 
 from tallybayes.errors import UnseenLevel
 from tallybayes.models.columns.declarations import Declared
-from tallybayes.models.columns.mixed import Held, levels_asked
+from tallybayes.models.columns.mixed import (
+    Held,
+    first_infinite,
+    is_infinite,
+    levels_asked,
+    raise_not_finite,
+)
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table
 from tallybayes.tables.columns import number_of_text, strings_of
 from tallybayes.tables.values import WITH_DATES, days_of_text, seconds_of_text
@@ -218,7 +224,12 @@ def rows_to_forget(
         column = as_counted(name, column, holds, what)
         held = holds.get(name, Held())
         if isinstance(column, Strings | Mixed) and held.numbers and not what.is_text(name):
-            column = numbers_in(name, column, beside=True, strings=levels.get(name, ()))
+            known = levels.get(name, ())
+            column = numbers_in(name, column, beside=True, strings=known)
+            if infinite := first_infinite(Table({name: column}, x.n_rows, x.named)):
+                row, text = infinite[name]
+                if text not in known:
+                    raise_not_finite(name, text, f"row {row}")
         columns[name] = column
     return Table(columns, x.n_rows, x.named)
 
@@ -361,6 +372,8 @@ def numbers_in(
     if not beside:
         row = int(np.argmax(others))
         level = held.levels[held.codes[row]]
+        if is_infinite(level):
+            raise_not_finite(name, level, f"row {row}")
         advice = "Declare it as Categorical() before training, or clean it."
         if DATED.match(level):
             advice = "If these are dates, give them as dates, such as pandas.to_datetime makes."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -73,7 +73,14 @@ class FromSources(PredictingSources):
 
     @abstractmethod
     def _add_batch(
-        self, batch: TableTally, n_rows: int, weights: Any, seen: Names, what: Declared
+        self,
+        batch: TableTally,
+        n_rows: int,
+        weights: Any,
+        seen: Names,
+        what: Declared,
+        rows: Table | None = None,
+        places: Mapping[str, str] | None = None,
     ) -> None:
         """Merges the tally of rows into the model's."""
 
@@ -205,7 +212,8 @@ class FromSources(PredictingSources):
         )
         first = counted.first
         batch = with_classes(counted.tally, classes)
-        self._add_batch(batch, counted.n_rows, None, first.names, first.declared)
+        names, declared, places = first.names, first.declared, counted.infinite
+        self._add_batch(batch, counted.n_rows, None, names, declared, None, places)
 
     def _forget_source(self, x: Any, target: str, weight: Any) -> None:
         """Takes the rows of a source away."""

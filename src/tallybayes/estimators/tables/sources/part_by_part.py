@@ -99,7 +99,7 @@ class _CountedPart:
     counted: CountedRows
     kept: Kept | None
     part: Part
-    infinite: dict[str, int]
+    infinite: dict[str, tuple[int, str]]
 
 
 class _PartError(Exception):
@@ -225,7 +225,7 @@ class _Counting:
         if part.kept is not None:
             self._sampler.add(part.kept, n_rows)
         in_file = self._in_file if where == self._where else 0
-        for name, row in part.infinite.items():
+        for name, (row, _) in part.infinite.items():
             if name not in self._infinite:
                 in_all = row + in_file
                 place = part.part.place(in_all) if part.part.place else f"row {in_all}"
