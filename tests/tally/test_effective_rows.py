@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import tallybayes as tb
+import tallybayes.families
 from tallybayes import persistence
 from tallybayes.engines.memory.arrays import ArrayEngine
 from tallybayes.estimators.persistence import model_files as files
@@ -219,3 +221,26 @@ def test_batches_and_one_count_have_the_same_squares(data):
         w = None if batch.weights is None else batch.weights[i : i + 1]
         parts = parts + counted(w, batch.codes[i : i + 1], frame.n_classes)
     assert parts == whole
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_a_table_of_frequencies_has_the_counts_of_its_rows(declared):
+    """What is declared is read alike; what is chosen takes a cell for one observation."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"s": rng.choice(["m", "f"], 500), "c": rng.choice(list("123"), 500)})
+    rows["y"] = np.where((rows["s"] == "f") ^ (rng.random(500) < 0.25), "y", "n")
+    cells = rows.groupby(["s", "c", "y"]).size().reset_index(name="n")
+    columns = (
+        {"s": tb.families.Categorical(), "c": tb.families.Categorical()} if declared else "auto"
+    )
+    one = tb.NaiveBayes(columns).fit(cells, "y", "n")
+    other = tb.NaiveBayes(columns).fit(rows, "y")
+    assert one.tally_.groups == other.tally_.groups
+    np.testing.assert_array_equal(one.class_count_, other.class_count_)
+    same = np.array_equal(one.predict_proba(cells), other.predict_proba(cells))
+    assert same == declared
+    written_out = cells.loc[cells.index.repeat(cells["n"])].drop(columns="n")
+    np.testing.assert_array_equal(
+        tb.NaiveBayes(columns).fit(written_out, "y").predict_proba(cells),
+        other.predict_proba(cells),
+    )

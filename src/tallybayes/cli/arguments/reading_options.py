@@ -176,8 +176,9 @@ Weight = Annotated[
         metavar="COL",
         autocompletion=columns_of,
         rich_help_panel=PANEL,
-        help="A column with the weight of each row, such as the counts of a contingency table; "
-        "by default that of the model, else each row weighs 1.",
+        help="A column with the weight of each row; by default that of the model, else 1. A row "
+        "of weight 5 counts as 5, and is still one observation: it is left out whole, and cells "
+        "of a contingency table are many. Give their rows as often as they were counted.",
     ),
 ]
 Encoding = Annotated[

@@ -252,10 +252,11 @@ class TableClassifier(ChangingTables, SaysSQL, Reported):
             Class labels, without missing values; or the column of X that has them, which a source
             needs. Labels of text files are whole numbers where all are written as such.
         sample_weight : array-like (n_rows,) or str, optional
-            A row of weight w adds w to the counts; a column of X where y is one. What is chosen
-            from counts is chosen in effective rows, (Σw)² / Σw² of them: a common factor does not
-            change it. The smoothing of declared families is in units of weight; that of others is
-            in effective rows where these weigh more than 1.
+            A row of weight w adds w to the counts, and is one observation: a cell of a table of
+            frequencies is given as often as it was seen. A column of X where y is one. What is
+            chosen from counts is chosen in effective rows, (Σw)² / Σw² of them: a common factor
+            does not change it. The smoothing of declared families is in units of weight; that of
+            others is in effective rows where these weigh more than 1.
         groups : array-like (n_rows,) or str, optional
             Rows that belong together, such as those of one customer, have one value; a column of X
             where y is one, which is then not learned from. Wherever rows are left out to choose
