@@ -236,3 +236,23 @@ def test_the_command_is_found_in_a_process_of_its_own(tmp_path):
         check=True,
     )
     assert "tallybayes fit t.csv --target y --thousands . --decimal ," in done.stdout.splitlines()
+
+
+def test_whole_numbers_as_labels_have_the_same_counts_as_strings_and_as_numbers(
+    tmp_path, monkeypatch
+):
+    """The command keeps them as they are written; Python reads them as numbers."""
+    monkeypatch.chdir(tmp_path)
+    labels = [[2, 10, 1, 10][i % 4] for i in range(N)]
+    (tmp_path / "t.csv").write_bytes(table({"price": PRICE, "kind": KIND, "y": labels}))
+    found = tallybayes.doctor("t.csv", "y")
+    words = [*shlex.split(found.command)[1:], "--plain", "--no-estimate", "-o", "m.tally"]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    one, other = tallybayes.load("m.tally"), tallybayes.NaiveBayes().fit("t.csv", "y")
+    assert one.classes_.tolist() == ["1", "10", "2"]
+    assert other.classes_.tolist() == [1, 2, 10]
+    places = [other.classes_.tolist().index(int(label)) for label in one.classes_]
+    np.testing.assert_array_equal(one.class_count_, other.class_count_[places])
+    np.testing.assert_allclose(
+        one.predict_proba("t.csv"), other.predict_proba("t.csv")[:, places], rtol=1e-12
+    )

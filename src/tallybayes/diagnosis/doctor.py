@@ -164,7 +164,9 @@ def doctor(source: Any, target: str | None = None) -> Diagnosis:
     spelling, and finds what looks wrong: decimal commas, thousands, dates of another order, strings
     among numbers, leading zeros, identifiers, constants, near-copies, columns that give the label
     away, lines before the header, another encoding. The command and the call that it gives read the
-    source as it is meant; both were tried on the first rows.
+    source as it is meant; both were tried on the first rows, and learn the same counts. The command
+    keeps labels as they are written, as strings, and the call reads whole numbers as such; the call
+    for rows of which some have no label says how many to leave out first.
 
     Parameters
     ----------
