@@ -43,6 +43,12 @@ def usual_folds(labels: NDArray[Any], groups: NDArray[np.intp] | None = None) ->
 
 
 def _need_classifier(model: Any, action: str) -> TallyClassifier:
+    if hasattr(model, "leave_one_out"):
+        raise TypeError(
+            f"{action} takes classifiers of tables and arrays: a {type(model).__name__} has a "
+            "method leave_one_out(X, y), and log_loss_ of documents that its fit left out; both "
+            "take groups"
+        )
     if not isinstance(model, TallyClassifier):
         raise TypeError(
             f"{action} takes a classifier of tallybayes, got a {type(model).__name__}: others keep "

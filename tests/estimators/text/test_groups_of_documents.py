@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tallybayes import TextNB
+from tallybayes import TextNB, cross_validate, leave_one_out
 from tallybayes.errors import DependentRowsWarning
 
 PLAIN = ["multinomial", "complement", "bernoulli"]
@@ -161,6 +161,12 @@ def test_bad_groups_are_named_and_leave_the_model_as_it_was(method, groups, mess
     with pytest.raises(ValueError, match=message):
         getattr(model, method)(X, Y, groups=groups)
     np.testing.assert_array_equal(model.predict_proba(NEW), before)
+
+
+@pytest.mark.parametrize("function", [leave_one_out, cross_validate])
+def test_functions_of_tables_name_what_documents_have(function):
+    with pytest.raises(TypeError, match=r"a TextNB has a method leave_one_out\(X, y\)"):
+        function(TextNB().fit(X[:20], Y[:20], groups=GROUPS[:20]), X, Y, groups=GROUPS)
 
 
 def test_documents_without_labels_have_no_groups():
