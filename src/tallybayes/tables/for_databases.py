@@ -43,13 +43,15 @@ def for_database(frame: Any) -> Any:
         odd = [field.name for field in frame.schema if _is_odd_in_arrow(field.type)]
         columns = read_table(frame.select(odd)).columns if odd else {}
         for j, name in enumerate(frame.column_names):
-            column = columns.get(name)
-            if column is None:
-                given = frame.column(j)
-                if (plain := without_views(given)) is not given:
-                    frame = frame.set_column(j, name, plain)
-            elif not isinstance(column, Mixed):
-                frame = frame.set_column(j, name, pa.array(_plain(column), from_pandas=True))
+            given = frame.column(j)
+            if name not in columns:
+                plain = without_views(given)
+            elif not isinstance(column := columns[name], Mixed):
+                plain = pa.array(_plain(column), from_pandas=True)
+            else:
+                continue
+            if plain is not given:
+                frame = frame.set_column(j, name, plain)
     return frame
 
 
