@@ -18,6 +18,7 @@ from tallybayes.families.registry import register_family
 from tallybayes.progress import set_progress
 from tallybayes.sources.databases.opening import sql, table
 from tallybayes.sources.files import csv, files
+from tallybayes.sources.labelled import labelled
 
 __all__ = [
     "BernoulliNB",
@@ -37,6 +38,7 @@ __all__ = [
     "doctor",
     "files",
     "get_num_threads",
+    "labelled",
     "leave_one_out",
     "load",
     "register_family",

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
-
-import numpy as np
 
 from tallybayes.diagnosis.columns import ColumnDiagnosis, column_of, compared
 from tallybayes.diagnosis.findings import (
@@ -23,15 +20,15 @@ from tallybayes.diagnosis.layout import layout_of
 from tallybayes.diagnosis.profile import Profile, Seen, profile_of
 from tallybayes.errors import SourceError, TallyWarning, listed
 from tallybayes.readable import html_table
-from tallybayes.sources.contract import Part, Source, SourceColumn
+from tallybayes.sources.contract import Source
 from tallybayes.sources.files import csv, files, files_of
 from tallybayes.sources.flattening import flatten_hint
+from tallybayes.sources.labelled import Labelled
 from tallybayes.sources.opening.foreign import is_workbook, need_readable
 from tallybayes.sources.opening.sniffing import format_of
 from tallybayes.sources.opening.stream import Stream, read_once
 from tallybayes.sources.several import is_nested
 from tallybayes.sources.text_files.options import Spelling
-from tallybayes.tables import Table
 
 __all__ = ["Diagnosis", "diagnosed", "doctor"]
 
@@ -505,13 +502,14 @@ def _call(
     unlabelled: int,
 ) -> str:
     lines = ["import tallybayes"]
-    if unlabelled:
-        lines.append(f"# fit refuses rows without a label: leave these {unlabelled:,} out first")
     if "categorical" in families.values():
         lines.append("from tallybayes.families import Categorical")
     if options:
         written = ", ".join([given, *(f"{key}={value!r}" for key, value in options.items())])
         lines.append(f"rows = tallybayes.{reader}({written})")
+        given = "rows"
+    if unlabelled and target is not None:  # fit refuses them
+        lines.append(f"rows = tallybayes.labelled({given}, {target!r})")
         given = "rows"
     declared = ", ".join(
         f"{column!r}: {'None' if family is None else 'Categorical()'}"
@@ -523,55 +521,6 @@ def _call(
     return "\n".join(lines)
 
 
-class _FirstRows:
-    """The first rows of a source that have a label."""
-
-    once = False
-
-    def __init__(self, source: Source, target: str, n: int) -> None:
-        self._source, self._target, self._n = source, target, n
-        self.name = source.name
-
-    def columns(self) -> dict[str, SourceColumn]:
-        return self._source.columns()
-
-    def parts(
-        self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
-    ) -> Iterator[Part]:
-        left, before, where = self._n, 0, ""
-        of_file: list[int] = []  # the numbers of its rows that are kept
-        asked = None if names is None else [*dict.fromkeys([*names, self._target])]
-        for part in self._source.parts(asked, {*as_written, self._target}):
-            table = part.read()
-            column = table.columns[self._target]
-            codes = getattr(column, "codes", None)
-            there = np.ones(table.n_rows, bool) if codes is None else np.asarray(codes) >= 0
-            if part.where != where:  # another file
-                where, before, of_file = part.where, 0, []
-            kept = np.flatnonzero(there)[:left]
-            of_file = [*of_file, *(before + kept).tolist()]
-            before += table.n_rows
-            table = table.take(kept)
-            left -= table.n_rows
-            place = partial(_place, part, of_file) if part.place is not None else None
-            if names is not None and self._target not in names:
-                columns = {n: c for n, c in table.columns.items() if n != self._target}
-                table = Table(columns, table.n_rows, True)
-            yield Part(partial(_given, table), part.where, part.typed, place)
-            if left <= 0:
-                return
-
-
-def _given(table: Table) -> Table:
-    return table
-
-
-def _place(part: Part, kept: Sequence[int], row: int) -> str:
-    """A row of those that are kept, as people find it."""
-    assert part.place is not None
-    return part.place(kept[row])
-
-
 def _tried(source: Any, target: str, families: Mapping[str, Any]) -> tuple[str, bool]:
     """What comes of a fit to the first rows, and whether it succeeds."""
     import warnings
@@ -580,7 +529,7 @@ def _tried(source: Any, target: str, families: Mapping[str, Any]) -> tuple[str, 
     from tallybayes.families import Categorical
 
     columns = {n: None if family is None else Categorical() for n, family in families.items()}
-    rows = _FirstRows(source, target, TRIED_ROWS)
+    rows = Labelled(source, target, TRIED_ROWS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TallyWarning)
         try:
