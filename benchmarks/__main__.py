@@ -15,6 +15,7 @@ COMMANDS = {
     "weighted": ("benchmarks.weighted.command", "WeightedNaiveBayes against its bars and peers"),
     "lazy": ("benchmarks.lazy.command", "counting when asked, beside a fitted model"),
     "text": ("benchmarks.text.command", "counting text beside scikit-learn"),
+    "stream": ("benchmarks.stream.command", "documents predicted and learned one by one"),
     "scale": ("benchmarks.scale.command", "peak memory and speed on a CSV of 3 GB"),
     "sources": ("benchmarks.scale.sources", "learning from Parquet and CSV beside decoding them"),
     "sql": ("benchmarks.sql.command", "scoring in SQL beside predict and nested CASE"),

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has
 SCRIPT = """
 import os, signal, threading, time, warnings
 import numpy as np
-from tallybayes import GaussianNB, NaiveBayes
+from tallybayes import GaussianNB, NaiveBayes, TextNB
 from tallybayes.estimators.locked_learning import LIVE, lock_of
 
 warnings.simplefilter("ignore")
@@ -24,12 +24,14 @@ rows = [{"a": float(value)} for value in x[:, 0]]
 array, table = GaussianNB().fit(x, y), NaiveBayes().fit(rows, y)
 table.predict_one(rows[0])
 table.learn_one(rows[0], "u")
+text = TextNB(model="multinomial").fit(["a b", "c d"], ["u", "v"]).learn_one("a c", "u")
 locks = {
     "learning, array": lock_of(array),
     "learning, table": lock_of(table),
     "in place, array": array._model._changing,
     "in place, table": table._model._changing,
     "live": table.__dict__[LIVE].lock,
+    "live, documents": text._live_documents.lock,
 }
 for name, lock in locks.items():
     held, done = threading.Event(), threading.Event()
@@ -52,6 +54,7 @@ for name, lock in locks.items():
         array.partial_fit(x, y).forget(x[:1], y[:1]).predict(x)
         table.learn_one(rows[1], "v").predict_one(rows[1])
         table.partial_fit(rows, y).forget(rows[:1], y[:1]).predict(rows)
+        text.learn_one("b e", "v").forget_one("a c", "u").predict_one("e")
         os._exit(0)
     status = os.waitpid(child, 0)[1]
     if short:

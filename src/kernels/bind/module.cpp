@@ -90,6 +90,7 @@ NB_MODULE(_kernels, m) {
     bind_cross(m);
     bind_documents(m);
     bind_leave_one_out(m);
+    bind_live_documents(m);
     bind_numpy_strings(m);
     bind_pairs(m);
     bind_pooled(m);

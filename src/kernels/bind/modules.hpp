@@ -9,6 +9,7 @@ void bind_counts(nanobind::module_& m);         // labels, moments, sums, levels
 void bind_cross(nanobind::module_& m);          // cross moments
 void bind_documents(nanobind::module_& m);      // documents: tallies, sums, scores, the ridge
 void bind_leave_one_out(nanobind::module_& m);  // scores of rows taken out of the counts
+void bind_live_documents(nanobind::module_& m);  // models that follow documents one by one
 void bind_numpy_strings(nanobind::module_& m);  // terms as NumPy's strings
 void bind_pairs(nanobind::module_& m);          // pairs of columns
 void bind_pooled(nanobind::module_& m);         // densities beside atoms

@@ -17,6 +17,7 @@ struct TextView {
     std::size_t size;
 };
 
+constexpr std::size_t NO_FAULT = ~std::size_t(0);
 constexpr std::size_t TASK_BYTES = 1 << 18;
 
 // Documents from begin to end, one task.

@@ -8,7 +8,8 @@
 namespace tb {
 
 // Every n-gram becomes a term; its count is found again by the term's slot.
-class GrowingSink {
+template <class Terms>
+class GrowingSinkOf {
 public:
     using Node = u32;
     using Key = WordKey;
@@ -65,6 +66,8 @@ private:
     std::size_t base_ = 0;
     u32 begin_ = 0;
 };
+
+using GrowingSink = GrowingSinkOf<Terms>;
 
 // Columns of a document, sorted and counted when it ends.
 class ColumnSink {

@@ -98,7 +98,8 @@ inline u64 gram_hash(u64 key) {
     return (key ^ key >> 29) * 0xC2B2AE3D27D4EB4Ful;
 }
 
-class Terms {
+template <template <u64> class Slots>
+class TermsIn {
 public:
     BigVector<Term> terms;
 
@@ -169,11 +170,13 @@ private:
         return NO_TERM;
     }
 
-    SlotTable<0> word_slots_;
-    SlotTable<~u64(0)> gram_slots_;
+    Slots<0> word_slots_;
+    Slots<~u64(0)> gram_slots_;
     std::vector<u8> word_bytes_ = std::vector<u8>(8);
     std::vector<std::size_t> word_end_ = {0};
     std::vector<u32> stop_words_;
 };
+
+using Terms = TermsIn<SlotTable>;
 
 }  // namespace tb

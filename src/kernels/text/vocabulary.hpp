@@ -11,8 +11,6 @@
 
 namespace tb {
 
-constexpr std::size_t NO_FAULT = ~std::size_t(0);
-
 inline void lower_to(std::atomic<std::size_t>& least, std::size_t value) {
     std::size_t now = least.load();
     while (value < now && !least.compare_exchange_weak(now, value)) {

@@ -14,6 +14,7 @@ from tallybayes.estimators.text.count_vectorizer import CountVectorizer
 from tallybayes.estimators.text.term_rules import rules_of
 from tallybayes.models.documents.weighted import Spelling, spelling_of
 from tallybayes.tally import TermCounts
+from tallybayes.tally.live_terms import LiveTermCounts
 from tallybayes.tally.term_arrays import term_array
 from tallybayes.tokens import count_given, count_hashed
 from tallybayes.tokens.rows import Documents
@@ -94,6 +95,14 @@ class DocumentCounter:
         terms = counter._term_array()
         self._known = _Known(terms, counter, self._rules)  # counts by these terms from now on
         return terms, _rows(x, x.indices, x.shape[1])
+
+    def live_counts(self, labels: NDArray[Any]) -> LiveTermCounts | None:
+        """An empty tally of such documents that can be changed in place; None where Python makes
+        the terms."""
+        rules = self._rules
+        if rules is None:
+            return None
+        return LiveTermCounts(rules, self._stop_words, self.options["n_features"], labels)
 
     def rows(self, documents: Any, tally: TermCounts) -> Documents:
         """Documents as rows of the terms of a tally; other terms are left out."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,36 +27,55 @@ from tallybayes.estimators.text.given_documents import (
 from tallybayes.estimators.text.unlabelled_documents import need_labels
 from tallybayes.inspection.documents import DocumentExplanation, explain_document, top_terms
 from tallybayes.models.documents.contract import TextModel
+from tallybayes.models.documents.live import LiveDocuments
 from tallybayes.models.equality import same
 from tallybayes.tally import TermCounts
-from tallybayes.tokens.documents import as_objects
+from tallybayes.tokens.documents import all_at_once, as_objects, document_batches
 from tallybayes.tokens.rows import Documents
 
-__all__ = ["DocumentClassifier"]
+if TYPE_CHECKING:
+    from tallybayes._kernels import TextDocuments
+
+__all__ = ["FEW_DOCUMENTS", "LIVE_DOCUMENTS", "DocumentClassifier"]
 
 Array = NDArray[np.float64]
+
+LIVE_DOCUMENTS = "_live_documents"
+"""The attribute that holds a model whose counts change in place; `_model` is not set then."""
+FEW_DOCUMENTS = 256
+"""Documents up to which a live model learns and answers; more are counted and scored together."""
 
 
 class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base class of classifiers of documents. Not for direct use."""
 
     _counter: DocumentCounter
-    _model: TextModel
     unlabelled: Any
 
     # ---- state -----------------------------------------------------------------------------------
     def _fitted(self) -> TextModel:
-        model = self.__dict__.get("_model")
+        model = self._held_model()
+        _need_classes(model.tally.labels)
+        return model
+
+    def _held_model(self) -> TextModel:
+        """The model, which may hold no documents any more."""
+        held = self.__dict__
+        live = held.get(LIVE_DOCUMENTS)
+        model: TextModel | None = held.get("_model") if live is None else live.model()
+        if model is None and (live := held.get(LIVE_DOCUMENTS)):  # another thread made it meanwhile
+            model = live.model()
         if model is None:
             raise NotFittedError(
                 "This TextNB instance is not fitted yet. Call 'fit' or 'partial_fit' with "
                 "appropriate arguments before using this estimator."
             )
-        if not model.tally.n_classes:
-            raise ValueError(
-                "this TextNB holds no documents: all that it learned was removed. Learn some first"
-            )
-        return model  # type: ignore[no-any-return]
+        return model
+
+    def _hold(self, model: TextModel) -> None:
+        """Takes a model, and with it the place of a live one."""
+        self.__dict__["_model"] = model
+        self.__dict__.pop(LIVE_DOCUMENTS, None)
 
     def __eq__(self, other: object) -> bool:
         """Whether two models are of one class and hold the same parameters and, where they are
@@ -73,7 +92,8 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
         if fitted != other.__sklearn_is_fitted__():
             return False
         return not fitted or (
-            self._counter.options == other._counter.options and self._model.equals(other._model)
+            self._counter.options == other._counter.options
+            and self._held_model().equals(other._held_model())
         )
 
     def __hash__(self) -> int:
@@ -81,20 +101,41 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
         return hash(type(self))
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "_model" in self.__dict__
+        return "_model" in self.__dict__ or LIVE_DOCUMENTS in self.__dict__
 
     def _read(self, X: Any) -> Documents:
         need_documents(X)
         model = self._fitted()
         if model.needs_reweighting:
-            warn_user(
-                StaleWarning(
-                    "the ridge was learned before the counts changed",
-                    "reweight(X, y) learns it again; ridge=False does without it",
-                ),
-                StaleWarning,
-            )
+            _warn_of_ridge()
         return self._counter.rows(X, model.tally)
+
+    def _live_batch(self, X: Any) -> tuple[LiveDocuments, TextDocuments, Any] | None:
+        """The live model, and few documents for it; None where there is none, or they are many, or
+        the whole model has been made, which gives the bits of a saved one."""
+        live: LiveDocuments | None = self.__dict__.get(LIVE_DOCUMENTS)
+        if live is None or live.is_whole:
+            return None
+        return self._read_for(live, X)
+
+    def _live_one(self, document: Any) -> tuple[LiveDocuments, TextDocuments, Any] | None:
+        """The live model, if there is one, and a document for it."""
+        live: LiveDocuments | None = self.__dict__.get(LIVE_DOCUMENTS)
+        return None if live is None else self._read_for(live, [document])
+
+    def _read_for(
+        self, live: LiveDocuments, X: Any
+    ) -> tuple[LiveDocuments, TextDocuments, Any] | None:
+        need_documents(X)
+        if len(X) > FEW_DOCUMENTS:
+            return None
+        _need_classes(live.labels)
+        if live.needs_reweighting:
+            _warn_of_ridge()
+        if type(X) is list:
+            return live, all_at_once(X), X
+        batches = list(document_batches(X))
+        return (live, *batches[0]) if len(batches) == 1 else None
 
     def _counted_rows(self, X: Any, y: Any, sample_weight: Any, groups: Any = None) -> CountedRows:
         """Documents that are counted, as rows of the terms of the model."""
@@ -123,6 +164,9 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
         float64 array (n_documents, n_classes)
             Scores.
         """
+        few = self._live_batch(X)
+        if few is not None:
+            return few[0].joint(*few[1:])[1]
         documents = self._read(X)
         return self._fitted().scorer.joint(documents)
 
@@ -139,8 +183,7 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
         float64 array (n_documents, n_classes)
             Log-probabilities.
         """
-        documents = self._read(X)
-        return self._fitted().scorer.posterior(documents, log=True)
+        return self._posterior(X, log=True)[1]
 
     def predict_proba(self, X: Any) -> Array:
         """P(c | document).
@@ -155,8 +198,15 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
         float64 array (n_documents, n_classes)
             Rows sum to 1.
         """
-        documents = self._read(X)
-        return self._fitted().scorer.posterior(documents)
+        return self._posterior(X)[1]
+
+    def _posterior(self, X: Any, *, log: bool = False) -> tuple[NDArray[Any], Array]:
+        """The classes, and P(c | document) or its logarithm."""
+        few = self._live_batch(X)
+        if few is not None:
+            return few[0].posterior(*few[1:], log=log)
+        documents, model = self._read(X), self._fitted()
+        return model.tally.labels, model.scorer.posterior(documents, log=log)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each document.
@@ -171,8 +221,13 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
         array (n_documents,)
             Labels; of equally probable classes the first.
         """
-        best = self.predict_joint_log_proba(X).argmax(axis=1)
-        found: NDArray[Any] = self.classes_[best]
+        few = self._live_batch(X)
+        if few is not None:
+            labels, scores = few[0].joint(*few[1:])
+        else:
+            documents, model = self._read(X), self._fitted()
+            labels, scores = model.tally.labels, model.scorer.joint(documents)
+        found: NDArray[Any] = labels[scores.argmax(axis=1)]
         return found
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
@@ -252,7 +307,8 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
         label
             The most probable label.
         """
-        return self.predict([document]).tolist()[0]
+        few = self._live_one(document)
+        return self.predict([document]).tolist()[0] if few is None else few[0].best(*few[1:])
 
     def predict_proba_one(self, document: str) -> dict[Any, float]:
         """P(c | document) of one document, by label.
@@ -267,8 +323,10 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
         dict
             The probability of each label.
         """
-        shares = self.predict_proba([document])[0].tolist()
-        return dict(zip(self.classes_.tolist(), shares, strict=True))
+        few = self._live_one(document)
+        asked = self._posterior([document]) if few is None else few[0].posterior(*few[1:])
+        labels, shares = asked
+        return dict(zip(labels.tolist(), shares[0].tolist(), strict=True))
 
     # ---- explaining ------------------------------------------------------------------------------
     def explain(self, X: Any) -> list[DocumentExplanation]:
@@ -334,12 +392,13 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
     def _attribute(self, name: str) -> TextModel:
         if not self.__sklearn_is_fitted__():
             raise AttributeError(f"TextNB has no attribute {name!r} before it is fitted")
-        return self._model
+        return self._held_model()
 
     @property
     def classes_(self) -> NDArray[Any]:
         """Class labels, sorted, (n_classes,)."""
-        return self._attribute("classes_").tally.labels
+        live: LiveDocuments | None = self.__dict__.get(LIVE_DOCUMENTS)
+        return self._attribute("classes_").tally.labels if live is None else live.labels
 
     @property
     def tally_(self) -> TermCounts:
@@ -399,6 +458,8 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
     def __getstate__(self) -> Any:
         state = dict(super().__getstate__())
         state.pop(LOCK, None)
+        if state.pop(LIVE_DOCUMENTS, None) is not None:
+            state["_model"] = self._held_model()
         return state
 
     def __sklearn_tags__(self) -> Tags:
@@ -407,3 +468,21 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
         tags.input_tags.one_d_array = True
         tags.input_tags.two_d_array = False
         return tags
+
+
+def _need_classes(labels: NDArray[Any]) -> None:
+    """Raises ValueError where there is no class."""
+    if not len(labels):
+        raise ValueError(
+            "this TextNB holds no documents: all that it learned was removed. Learn some first"
+        )
+
+
+def _warn_of_ridge() -> None:
+    warn_user(
+        StaleWarning(
+            "the ridge was learned before the counts changed",
+            "reweight(X, y) learns it again; ridge=False does without it",
+        ),
+        StaleWarning,
+    )

@@ -17,9 +17,13 @@ from tallybayes.estimators.labels import (
     warn_of_other_order,
 )
 from tallybayes.estimators.left_out import LeftOut
-from tallybayes.estimators.locked_learning import learning
+from tallybayes.estimators.locked_learning import LOCK, learning, lock_of
 from tallybayes.estimators.text.counter import DocumentCounter
-from tallybayes.estimators.text.document_classifier import DocumentClassifier
+from tallybayes.estimators.text.document_classifier import (
+    FEW_DOCUMENTS,
+    LIVE_DOCUMENTS,
+    DocumentClassifier,
+)
 from tallybayes.estimators.text.given_documents import (
     CountedRows,
     groups_of,
@@ -30,10 +34,12 @@ from tallybayes.estimators.text.given_documents import (
 )
 from tallybayes.estimators.text.unlabelled_documents import need_labels
 from tallybayes.models.documents.contract import TextLearner, TextModel
+from tallybayes.models.documents.live import LiveDocuments
 from tallybayes.models.documents.part_labelled import with_unlabelled_of
 from tallybayes.models.documents.weighted import DocumentModel
 from tallybayes.models.weighting import Figures
 from tallybayes.tally import TermCounts
+from tallybayes.tokens.documents import document_batches
 
 __all__ = ["UpdatedClassifier"]
 
@@ -80,10 +86,11 @@ class UpdatedClassifier(DocumentClassifier):
         tally = learner.counted(terms, classes, documents, codes, weights)
         return tally, CountedRows(documents, codes, weights, together)
 
-    def _recount(self, tally: TermCounts) -> None:
-        """Gives the model other counts; a ridge of other classes is dropped, with a warning."""
-        before, self._model = self._model, self._model.with_tally(tally)
-        if before.penalty is None or self._model.penalty is not None:
+    def _recount(self, before: TextModel, tally: TermCounts) -> None:
+        """Gives a model other counts; a ridge of other classes is dropped, with a warning."""
+        after = before.with_tally(tally)
+        self._hold(after)
+        if before.penalty is None or after.penalty is not None:
             return
         old, new = before.tally.labels.tolist(), tally.labels.tolist()
         changes = [f"{label!r} came" for label in new if label not in set(old)]
@@ -96,6 +103,44 @@ class UpdatedClassifier(DocumentClassifier):
             ),
             StaleWarning,
         )
+
+    def _live(self) -> LiveDocuments | None:
+        """The model as one that changes in place; None where Python makes the terms."""
+        live: LiveDocuments | None = self.__dict__.get(LIVE_DOCUMENTS)
+        if live is None:
+            model = self._held_model()
+            counts = self._counter.live_counts(model.tally.labels)
+            if counts is None:
+                return None
+            live = LiveDocuments(model, counts)
+            self.__dict__[LIVE_DOCUMENTS] = live
+            del self.__dict__["_model"]
+        return live
+
+    def _change_in_place(
+        self, X: Any, y: Any, sample_weight: Any, among: ArrayLike | None, *, forget: bool
+    ) -> bool:
+        """Counts few documents, or takes them away, at the cost of their terms; False where nothing
+        has changed and the counts of all terms have to be written again."""
+        need_documents(X)
+        if len(X) > FEW_DOCUMENTS:
+            return False
+        if self.unlabelled is not None:
+            need_labels(y, "this call")
+        batches = list(document_batches(X))
+        if len(batches) != 1:
+            return False
+        warn_of_other_order(X, y, sample_weight)
+        labels = labels_of(y, len(batches[0][0]), type(self).__name__)
+        weights = weights_of(sample_weight, len(labels))
+        classes, codes = labels_and_codes(labels)
+        if among is not None:
+            codes_of(classes, np.unique(label_array(among)))
+        live = self._live() if weights is None or weights.all() else None
+        if live is None:
+            return False
+        change = live.forget if forget else live.learn
+        return change(*batches[0], classes, codes, weights)
 
     @learning
     def partial_fit(
@@ -127,14 +172,19 @@ class UpdatedClassifier(DocumentClassifier):
             The estimator itself.
         """
         if self.__sklearn_is_fitted__():
-            tally, _ = self._counted(self._model, X, y, sample_weight, classes, groups)
-            self._recount(self._model.tally + tally)
+            changed = groups is None and self._change_in_place(
+                X, y, sample_weight, classes, forget=False
+            )
+            if not changed:
+                model = self._held_model()
+                tally, _ = self._counted(model, X, y, sample_weight, classes, groups)
+                self._recount(model, model.tally + tally)
             return self
         self._validate_params()
         self._counter = self._new_counter(X)
         learner = self._learner()
         tally, rows = self._counted(learner, X, y, sample_weight, classes, groups)
-        self._model = learner.fitted(tally, *rows)
+        self._hold(learner.fitted(tally, *rows))
         return self
 
     def learn_one(self, document: str, y: Any, w: float = 1.0) -> Self:
@@ -170,7 +220,20 @@ class UpdatedClassifier(DocumentClassifier):
                 f"learn_one takes a label and a finite weight from 0 on, got y={y!r}, w={w!r}; "
                 "forget_one takes documents away"
             )
-        return self if w == 0.0 else self.partial_fit([document], [y], sample_weight=[w])
+        if w == 0.0:
+            return self
+        held = self.__dict__
+        with held[LOCK] if LOCK in held else lock_of(self):
+            live: LiveDocuments | None = held.get(LIVE_DOCUMENTS)
+            if live is not None and self.unlabelled is None and _is_plain(y):
+                if live.learn_one(document, y, w):
+                    return self
+                self.partial_fit([document], [y], sample_weight=[w])
+                live = held.get(LIVE_DOCUMENTS)
+                if live is not None:
+                    live.remember(y, label_array([y]))
+                return self
+        return self.partial_fit([document], [y], sample_weight=[w])
 
     def forget_one(self, document: str, y: Any, w: float = 1.0) -> Self:
         """Take one document away; see :meth:`forget`.
@@ -189,8 +252,10 @@ class UpdatedClassifier(DocumentClassifier):
         self
             The estimator itself.
         """
-        self._fitted()
-        return self if w == 0.0 else self.forget([document], [y], [w])
+        if w == 0.0:
+            self._fitted()
+            return self
+        return self.forget([document], [y], [w])
 
     @learning
     def forget(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
@@ -218,9 +283,12 @@ class UpdatedClassifier(DocumentClassifier):
         NegativeTally
             A ValueError: more would be removed than was counted.
         """
-        model = self._fitted()
-        tally = self._counted(model, X, y, sample_weight)[0]
-        self._recount(model.tally.less(tally, "forget"))
+        if not self.__sklearn_is_fitted__() or not len(self.classes_):
+            self._fitted()
+        if not self._change_in_place(X, y, sample_weight, None, forget=True):
+            model = self._fitted()
+            tally = self._counted(model, X, y, sample_weight)[0]
+            self._recount(model, model.tally.less(tally, "forget"))
         return self
 
     @learning
@@ -246,7 +314,7 @@ class UpdatedClassifier(DocumentClassifier):
         model = self._fitted()
         if not min_df >= 0.0:
             raise ValueError(f"min_df is a number of documents from 0 on, got {min_df!r}")
-        self._recount(model.tally.prune(min_df))
+        self._recount(model, model.tally.prune(min_df))
         return self
 
     @learning
@@ -276,8 +344,8 @@ class UpdatedClassifier(DocumentClassifier):
         theirs = other._fitted()
         _need_same_terms(self._counter.options, other._counter.options)
         model.need_alike(theirs)
-        self._recount(model.tally + theirs.tally)
-        self._model = with_unlabelled_of(self._model, theirs)
+        self._recount(model, model.tally + theirs.tally)
+        self._hold(with_unlabelled_of(self._held_model(), theirs))
         return self
 
     @learning
@@ -314,7 +382,7 @@ class UpdatedClassifier(DocumentClassifier):
         """
         rows = self._counted_rows(X, y, sample_weight, groups)
         rows = rows.take(rows.weighty)
-        self._model = self._fitted().reweighted(*rows, ridge=self.ridge)
+        self._hold(self._fitted().reweighted(*rows, ridge=self.ridge))
         return self
 
     def _left_out(
@@ -354,3 +422,8 @@ def _need_same_terms(ours: dict[str, Any], theirs: dict[str, Any]) -> None:
                 f"one and {other!r} in the other. Fit both with the same analyzer, n-grams and "
                 "options"
             )
+
+
+def _is_plain(label: Any) -> bool:
+    """Whether a label is one that its type and value tell from others."""
+    return type(label) in (str, int, bool)

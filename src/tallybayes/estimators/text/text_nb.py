@@ -232,10 +232,10 @@ class TextNB(UpdatedClassifier):
             if not kept.all():
                 warn_of_other_order(X, y, sample_weight)
                 beside = {"sample_weight": sample_weight, "groups": groups}
-                self._model = self._part_labelled(learner, X, kept, labels, beside)
+                self._hold(self._part_labelled(learner, X, kept, labels, beside))
                 return self
         tally, rows = self._counted(learner, X, y, sample_weight, groups=groups)
-        self._model = learner.fitted(tally, *rows)
+        self._hold(learner.fitted(tally, *rows))
         return self
 
     def _part_labelled(
@@ -340,7 +340,7 @@ class TextNB(UpdatedClassifier):
     def _take(self, model: TextModel, options: dict[str, Any]) -> None:
         """Takes what a model file held."""
         self._counter = DocumentCounter(options)
-        self._model = model
+        self._hold(model)
 
 
 def _need_no_transforms(model: str, transforms: Transforms) -> None:

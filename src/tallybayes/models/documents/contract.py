@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.tally import TermCounts
+from tallybayes.tally.live_terms import LiveTermCounts
 from tallybayes.tokens.rows import Documents
 from tallybayes.weighted.documents.held_out import DocumentFigures
 from tallybayes.weighted.documents.unlabelled import Unlabelled
@@ -103,6 +104,15 @@ class TextModel(Protocol):
 
     def equals(self, other: Any) -> bool:
         """Whether another model holds the same counts, and reads them in the same way."""
+
+    def begin(self, live: LiveTermCounts) -> None:
+        """Gives an empty live tally the counts, and tells it how they are read."""
+
+    def without_counts(self) -> Self:
+        """How counts are read; for :meth:`of_live` alone."""
+
+    def of_live(self, live: LiveTermCounts) -> Self:
+        """The same reading of the counts of a live tally."""
 
     def of_one_occurrence(self, k: int) -> Array:
         """What one occurrence of each term adds to the score of class k, above the mean of all

@@ -25,6 +25,7 @@ from tallybayes.models.documents.events import (
 from tallybayes.models.documents.left_out import left_out_blocks, prior_without
 from tallybayes.models.documents.term_values import FixedIdf, Transforms, inverse_document_frequency
 from tallybayes.tally import TermCounts
+from tallybayes.tally.live_terms import LiveTermCounts
 from tallybayes.tokens.rows import Documents
 from tallybayes.weighted.documents.held_out import DocumentFigures
 from tallybayes.weighted.documents.rows import document_keys
@@ -316,6 +317,29 @@ class PlainDocuments:
     def with_tally(self, tally: TermCounts) -> PlainDocuments:
         """The same reading of other counts."""
         return replace(self, tally=tally, judgement=self.figures)
+
+    def begin(self, live: LiveTermCounts) -> None:
+        """Gives an empty live tally the counts, and tells it how they are read."""
+        learner, transforms = self.learner, self.learner.transforms
+        if self.fixed is not None:
+            live.fix_idf(self.fixed.terms, self.fixed.idf, self.fixed.other)
+        live.read_plain(
+            learner.event,
+            learner.alpha,
+            sums=learner.summed is not None,
+            log_tf=transforms.tf == "log",
+            idf=transforms.idf,
+            length_normalize=transforms.length_normalize,
+        )
+        live.load(self.tally)
+
+    def without_counts(self) -> PlainDocuments:
+        """How counts are read; for :meth:`of_live` alone."""
+        return self.with_tally(self.tally.zero())
+
+    def of_live(self, live: LiveTermCounts) -> PlainDocuments:
+        """The same reading of the counts of a live tally."""
+        return self.with_tally(live.tally()[0])
 
     def reweighted(
         self,

@@ -16,10 +16,11 @@ from tallybayes.errors import IncompatibleTallies
 from tallybayes.families.text.ratios import GroupCounts, TermTable
 from tallybayes.labels import places_among
 from tallybayes.tally import TermCounts
+from tallybayes.tally.live_terms import LiveTermCounts, RidgeTerms
 from tallybayes.tokens.rows import Documents
 from tallybayes.weighted.documents.bin_weights import BinWeights
 from tallybayes.weighted.documents.held_out import DocumentFigures, HeldOutPredictions
-from tallybayes.weighted.documents.learning import LearnedDocuments, learn_documents
+from tallybayes.weighted.documents.learning import LearnedDocuments, Ridge, learn_documents
 from tallybayes.weighted.documents.ridge import Features
 from tallybayes.weighted.documents.scorer import DocumentScorer
 from tallybayes.weighted.documents.unlabelled import Unlabelled
@@ -134,9 +135,6 @@ class DocumentModel:
         known = np.isin(self.tally.labels, tally.labels)
         intercept = np.zeros(tally.n_classes)
         intercept[at[known]] = held.weights.intercept[known]
-        table = term_table(tally, self.spelling)
-        weights = np.zeros(max(table.n_bins, len(held.weights.weights)))
-        weights[: len(held.weights.weights)] = held.weights.weights
         ridge = held.ridge
         if ridge is not None and len(known) == tally.n_classes and known.all():
             place = self.tally.places(tally.terms)
@@ -145,9 +143,41 @@ class DocumentModel:
             ridge = replace(ridge, features=Features(column, idf))
         else:  # coefficients of other classes cannot be compared
             ridge = None
-        learned = replace(held, weights=BinWeights(weights, intercept), ridge=ridge)
+        return self._stale(tally, intercept, ridge)
+
+    def _stale(self, tally: TermCounts, intercept: Array, ridge: Ridge | None) -> DocumentModel:
+        """The same weights of bins with other counts; bins that came since have the weight 0."""
+        table, held = term_table(tally, self.spelling), self.learned.weights.weights
+        weights = np.zeros(max(table.n_bins, len(held)))
+        weights[: len(held)] = held
+        learned = replace(self.learned, weights=BinWeights(weights, intercept), ridge=ridge)
         found = DocumentModel(tally, self.spelling, learned, True, self.unlabelled)
         return found._with_table(table)
+
+    def begin(self, live: LiveTermCounts) -> None:
+        """Gives an empty live tally the counts, and tells it how they are read."""
+        learned, ridge = self.learned, self.learned.ridge
+        live.read_weighted(*learned.reading, learned.weights.weights, learned.weights.intercept)
+        if ridge is None:
+            live.load(self.tally)
+            return
+        n = self.tally.n_terms
+        column, idf = np.full(n, -1, dtype=np.int32), np.zeros(n)
+        known = len(ridge.features.column)
+        column[:known], idf[:known] = ridge.features.column, ridge.features.idf
+        live.load(self.tally, RidgeTerms(column, idf, ridge.coefficients))
+
+    def without_counts(self) -> DocumentModel:
+        """How counts are read; for :meth:`of_live` alone."""
+        return replace(self, tally=self.tally.zero())
+
+    def of_live(self, live: LiveTermCounts) -> DocumentModel:
+        """The same weights with the counts of a live tally."""
+        tally, intercept, terms = live.tally()
+        ridge = self.learned.ridge
+        if ridge is not None and terms is not None:
+            ridge = replace(ridge, features=Features(terms.column, terms.idf))
+        return self._stale(tally, intercept, ridge)
 
     def counted(
         self,

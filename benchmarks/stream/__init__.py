@@ -1,0 +1,1 @@
+"""Documents as a stream: predicted, then learned, one by one."""

@@ -1,0 +1,226 @@
+"""``python -m benchmarks stream``: documents predicted, then learned, one by one.
+
+Documents are generated: their terms are drawn from a vocabulary by Zipf's law. All terms of the
+vocabulary were learned before, so that what is measured does not depend on the start. River goes
+through the same documents, in the same order and in the same process, and gives the same
+probabilities. Times are those of the processor: on a machine that works for others as well, the
+slowest of thousands of calls is one that had to wait for its turn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.bayes.page import Page
+from benchmarks.machine import machine_record
+from benchmarks.pages import recorded_command
+from tallybayes import TextNB
+
+__all__ = ["main"]
+
+RESULTS = Path(__file__).resolve().parents[1] / "results"
+VOCABULARIES = (35_000, 300_000, 3_000_000)
+DOCUMENTS, TOKENS, CLASSES = 3_000, 300, 2
+IN_ONE = 1_000  # terms of a document that the vocabulary is learned from
+EXPONENT = 1.05  # of Zipf's law
+BAR_MEDIAN, BAR_GROWTH, BAR_RIVER = 0.15, 1.5, 5.0  # milliseconds, and ratios
+BAR_RARE, BAR_WORST = 2.0, 20.0
+BOUND = 1e-9  # of a difference of two probabilities
+
+MODELS: dict[str, dict[str, Any]] = {
+    "multinomial": {"model": "multinomial"},
+    "complement": {"model": "complement"},
+    "bernoulli": {"model": "bernoulli"},
+    "weighted": {"ridge": False},
+}
+
+
+def documents(n: int, vocabulary: int, tokens: int, seed: int) -> Iterator[tuple[str, str]]:
+    """Documents and their classes; each class prefers some of the terms."""
+    rng = np.random.default_rng(seed)
+    share = np.arange(1, vocabulary + 1) ** -EXPONENT
+    until = np.cumsum(share / share.sum())
+    for _ in range(n):
+        k = int(rng.integers(CLASSES))
+        terms = np.minimum(np.searchsorted(until, rng.random(tokens)), vocabulary - 1)
+        moved = rng.random(tokens) < 0.1
+        terms = np.where(moved & (terms % CLASSES != k), np.maximum(terms - 1, 0), terms)
+        yield " ".join(f"w{t}" for t in terms), f"class{k}"
+
+
+def whole_vocabulary(vocabulary: int) -> Iterator[tuple[str, str]]:
+    """Documents that have each term once."""
+    for i, begin in enumerate(range(0, vocabulary, IN_ONE)):
+        terms = range(begin, min(begin + IN_ONE, vocabulary))
+        yield " ".join(f"w{t}" for t in terms), f"class{i % CLASSES}"
+
+
+def timed(
+    stream: list[tuple[str, str]],
+    predict: Callable[[str], Any],
+    learn: Callable[[str, str], Any],
+) -> tuple[dict[str, np.ndarray], list[dict[str, float]]]:
+    """Milliseconds of each prediction and of each document learned; some of the probabilities."""
+    predicted, learned, said = [], [], []
+    gc.collect()
+    gc.disable()
+    for i, (document, label) in enumerate(stream):
+        begin = time.thread_time()
+        found = predict(document)
+        between = time.thread_time()
+        learn(document, label)
+        end = time.thread_time()
+        predicted.append(between - begin)
+        learned.append(end - between)
+        if i % 100 == 0:
+            said.append(found)
+    gc.enable()
+    times = {"predict": np.array(predicted) * 1e3, "learn": np.array(learned) * 1e3}
+    return times, said
+
+
+def ours(
+    options: dict[str, Any], vocabulary: int, stream: list[tuple[str, str]]
+) -> tuple[dict[str, np.ndarray], list[dict[str, float]]]:
+    """Times and probabilities."""
+    texts, labels = map(list, zip(*whole_vocabulary(vocabulary), strict=True))
+    model = TextNB(analyzer="word", ngram_range=(1, 1), **options).fit(texts, labels)
+    del texts
+    model.learn_one(*stream[0])
+    return timed(stream[1:], model.predict_proba_one, model.learn_one)
+
+
+def of_river(
+    model: str, vocabulary: int, stream: list[tuple[str, str]]
+) -> tuple[dict[str, np.ndarray], list[dict[str, float]]]:
+    """As :func:`ours`, of river's pipeline of the same name."""
+    from river import compose, feature_extraction, naive_bayes
+
+    made = {
+        "multinomial": naive_bayes.MultinomialNB,
+        "complement": naive_bayes.ComplementNB,
+        "bernoulli": naive_bayes.BernoulliNB,
+    }[model]
+    pipe = compose.Pipeline(feature_extraction.BagOfWords(), made(alpha=1.0))
+    for document, label in whole_vocabulary(vocabulary):
+        pipe.learn_one(document, label)
+    pipe.learn_one(*stream[0])
+    return timed(stream[1:], pipe.predict_proba_one, pipe.learn_one)
+
+
+def shown(name: str, model: str, vocabulary: int, times: dict[str, Any]) -> list[str]:
+    """A row of the table."""
+    cells = [f"{vocabulary:,}", model, name]
+    for values in times.values():
+        cells += [f"{np.median(values):.3f}", f"{np.quantile(values, 0.999):.2f}"]
+        cells += [f"{values.max():.2f}"]
+    return cells
+
+
+def verdict(met: bool, about: str) -> str:
+    """A line about a bar."""
+    return f"- {'met' if met else 'MISSED'}: {about}"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    options = argparse.ArgumentParser(
+        prog="python -m benchmarks stream",
+        description="Documents predicted, then learned, one by one, with river beside. Fewer "
+        "documents or other vocabularies are printed and not written, unless --output says where. "
+        "The exit code is 1 if probabilities differ from river's.",
+    )
+    options.add_argument("--terms", type=int, nargs="+", default=list(VOCABULARIES))
+    options.add_argument("--documents", type=int, default=DOCUMENTS)
+    options.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
+    options.add_argument("--river-up-to", type=int, default=VOCABULARIES[1], metavar="TERMS")
+    options.add_argument("--output", type=Path, metavar="FOLDER")
+    return options
+
+
+def main(argv: list[str]) -> int:
+    """Runs the command; see :func:`parser`."""
+    chosen = parser().parse_args(argv)
+    rows, verdicts, record, right = [], [], [], True
+    medians: dict[tuple[str, str, int], float] = {}
+    for vocabulary in chosen.terms:
+        stream = list(documents(chosen.documents + 1, vocabulary, TOKENS, 1))
+        for model in chosen.models:
+            times, said = ours(MODELS[model], vocabulary, stream)
+            runs = {"tallybayes": times}
+            if model == "multinomial" and vocabulary <= chosen.river_up_to:
+                peer_times, peer_said = of_river(model, vocabulary, stream)
+                runs["river"] = peer_times
+                gap = max(
+                    abs(mine[label] - theirs[label])
+                    for mine, theirs in zip(said, peer_said, strict=True)
+                    for label in mine
+                )
+                right &= gap <= BOUND
+                verdicts.append(verdict(gap <= BOUND, f"probabilities as river's, {gap:.0e} apart"))
+                for step in times:
+                    ratio = float(np.median(peer_times[step]) / np.median(times[step]))
+                    about = (
+                        f"{model}, {vocabulary:,} terms, {step}: {ratio:.0f} times river's speed"
+                    )
+                    verdicts.append(verdict(ratio >= BAR_RIVER, f"{about} (≥ {BAR_RIVER:g})"))
+            for name, took in runs.items():
+                rows.append(shown(name, model, vocabulary, took))
+                record.append(
+                    {
+                        "name": name,
+                        "model": model,
+                        "terms": vocabulary,
+                        "milliseconds": {step: _quantiles(took[step]) for step in took},
+                    }
+                )
+            for step, values in times.items():
+                medians[model, step, vocabulary] = float(np.median(values))
+                about = f"{model}, {vocabulary:,} terms, {step}"
+                rare, worst = float(np.quantile(values, 0.999)), float(values.max())
+                verdicts.append(
+                    verdict(rare <= BAR_RARE, f"{about}: p99.9 {rare:.2f} ms (≤ {BAR_RARE:g})")
+                )
+                verdicts.append(
+                    verdict(worst <= BAR_WORST, f"{about}: worst {worst:.2f} ms (≤ {BAR_WORST:g})")
+                )
+    for (model, step, vocabulary), took in medians.items():
+        about = f"{model}, {vocabulary:,} terms, {step}: {took:.3f} ms"
+        if vocabulary <= VOCABULARIES[1]:
+            verdicts.append(verdict(took <= BAR_MEDIAN, f"{about} (≤ {BAR_MEDIAN:g})"))
+        elif (less := medians.get((model, step, VOCABULARIES[1]))) is not None:
+            most = BAR_GROWTH * less
+            verdicts.append(verdict(took <= most, f"{about} (≤ {most:.3f}, {BAR_GROWTH:g} times)"))
+    head = ["terms", "model", "", "predict", "p99.9", "worst", "learn", "p99.9", "worst"]
+    about = (
+        f"Milliseconds of the processor for a document of {TOKENS} tokens: medians of "
+        f"{chosen.documents:,} documents, 99.9 % of them, and the slowest"
+    )
+    whole = chosen.documents >= DOCUMENTS and chosen.terms == list(VOCABULARIES)
+    folder = chosen.output or (RESULTS if whole else None)
+    page = Page(
+        "stream", "Documents as a stream", verdicts, [(about, head, rows)], {"runs": record}
+    )
+    partly = "" if whole else "a part of the documents or vocabularies"
+    page.publish(folder, recorded_command("stream", argv), machine_record(), partly)
+    return 0 if right else 1
+
+
+def _quantiles(values: np.ndarray) -> dict[str, float]:
+    return {
+        "median": float(np.median(values)),
+        "p99.9": float(np.quantile(values, 0.999)),
+        "worst": float(values.max()),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,262 @@
+// The tally of documents that come and go one by one: N_tk, the documents of class k that hold term t,
+// by weight, and V_tk, the sums of their values. What a score needs of all terms is kept beside them:
+// the number of terms, Σ_t N_tk, Σ_t V_tk, Σ_t V_tk log N_t, and how many terms of a class have each N_tk.
+#pragma once
+#include <cmath>
+#include <cstring>
+#include <unordered_map>
+
+#include "documents/live_terms.hpp"
+#include "simd/loop_table.hpp"
+
+namespace tb {
+
+// A running sum in twice the precision, so that what goes leaves nothing of what came.
+class RunningSum {
+public:
+    void add(double x) {
+        const double sum = high_ + x, part = sum - high_;
+        const double error = (high_ - (sum - part)) + (x - part);
+        low_ += error;
+        high_ = sum + low_;
+        low_ -= high_ - sum;
+    }
+    double value() const { return high_ + low_; }
+
+private:
+    double high_ = 0.0, low_ = 0.0;
+};
+
+constexpr double MAX_RESIDUE_ROWS = 0x1p-30;  // as tally/base.py has it
+constexpr double WEIGHT_SLACK = 0x1p-30;      // as tally/terms.py has it
+
+// What is left of a sum; 0 where that is rounding.
+inline double less(double before, double taken) {
+    const double rest = before - taken, size = std::fabs(rest);
+    if (size <= RESIDUE * std::fabs(before) && size < 0.5) return 0.0;
+    if (size < MAX_RESIDUE_ROWS && std::fabs(before - rest) >= 1000.0 * size) return 0.0;
+    return rest;
+}
+
+struct LivePair {
+    double count = 0.0, sum = 0.0;
+    i32 k = -1;          // the class; −1 where the pair is not used
+    u32 next = NO_TERM;  // in the pairs beyond the first of each term
+};
+
+struct LiveClass {
+    double documents = 0.0;
+    i64 pairs = 0;  // that have counts
+    RunningSum counts, sums, logs;
+    std::unordered_map<double, i64> same;  // how many of its terms have each N_tk
+};
+
+class LiveCounts {
+public:
+    // What is kept beside the counts, for a score that needs it.
+    bool with_logs = false, with_same = false;
+    double pruned = 0.0;
+    std::vector<LiveClass> classes;
+    i64 terms = 0;  // that some document holds
+
+    double documents() const {
+        double all = 0.0;
+        for (const LiveClass& c : classes) all += c.documents;
+        return all;
+    }
+
+    // Room for terms up to n.
+    void reserve(std::size_t n) { first_.reserve(n); }
+
+    void prefetch(u32 t) const { __builtin_prefetch(&first_[t]); }
+    void prefetch_next(u32 t) const {
+        if (first_[t].next != NO_TERM) __builtin_prefetch(&more_[first_[t].next]);
+    }
+
+    // use(pair) for each pair of a term that has a count.
+    template <class Use>
+    void each(u32 t, Use&& use) const {
+        if (t >= first_.room()) return;
+        for (const LivePair* p = &first_[t];; p = &more_[p->next]) {
+            if (p->count != 0.0) use(*p);
+            if (p->next == NO_TERM) return;
+        }
+    }
+    double frequency(u32 t) const {
+        double found = 0.0;
+        each(t, [&](const LivePair& p) { found += p.count; });
+        return found;
+    }
+
+    // Counts of a pair as they were saved.
+    void put(u32 t, i32 k, double count, double sum) { change(t, pair(t, k), count, sum); }
+
+    // Counts a document of class k whose terms have these values. A failure leaves nothing of it.
+    template <class ValueOf>
+    void learn(const Entry* entries, std::size_t n, ValueOf&& value_of, i32 k, double w) {
+        attempt([&] {
+            for (std::size_t i = 0; i < n; ++i) {
+                LivePair& p = pair(entries[i].term, k);
+                change(entries[i].term, p, p.count + w, p.sum + w * value_of(i));
+            }
+            LiveClass& c = classes[static_cast<std::size_t>(k)];
+            c.documents += w;
+            return true;
+        });
+    }
+
+    // Takes a document away; false where more would be taken than was counted of some term.
+    template <class ValueOf>
+    bool forget(const Entry* entries, std::size_t n, ValueOf&& value_of, i32 k, double w) {
+        return attempt([&] {
+            LiveClass& c = classes[static_cast<std::size_t>(k)];
+            c.documents = less(c.documents, w);
+            if (c.documents < 0.0) return false;
+            for (std::size_t i = 0; i < n; ++i)
+                if (!take(entries[i].term, k, w, w * value_of(i))) return false;
+            return true;
+        });
+    }
+
+    // Whether no term has more documents of a class than there are: of a document that was never
+    // learned, the terms that it lacks may have.
+    bool has_documents_for_all(i32 k) {
+        keep_same();
+        const LiveClass& c = classes[static_cast<std::size_t>(k)];
+        const double most = c.documents * (1.0 + WEIGHT_SLACK);
+        for (const auto& [count, n] : c.same)
+            if (count > most) return false;
+        return true;
+    }
+
+    // Runs a change of several documents that is made whole or not at all.
+    template <class Change>
+    bool attempt(Change&& change) {
+        const bool outer = !open_;
+        if (outer) begin();
+        bool done = false;
+        try {
+            done = change();
+        } catch (...) {
+            if (outer) roll_back();
+            throw;
+        }
+        if (!outer) return done;
+        if (!done)
+            roll_back();
+        else
+            open_ = false;
+        return done;
+    }
+
+    void keep_same() {
+        if (with_same) return;
+        with_same = true;
+        const auto add = [&](const LivePair& p) {
+            if (p.count != 0.0) ++classes[static_cast<std::size_t>(p.k)].same[p.count];
+        };
+        for (std::size_t t = 0; t < first_.room(); ++t) add(first_[t]);
+        for (u32 i = 0; i < used_; ++i) add(more_[i]);
+    }
+
+private:
+    struct Changed {
+        u32 term;
+        LivePair* pair;
+        double count, sum;
+    };
+    struct Before {
+        double documents;
+        RunningSum counts, sums, logs;
+    };
+
+    // The pair, which is new and empty if there was none.
+    LivePair& pair(u32 t, i32 k) {
+        first_.reserve(std::size_t(t) + 1);
+        LivePair* p = &first_[t];
+        if (p->k < 0) p->k = k;
+        while (p->k != k) {
+            if (p->next == NO_TERM) {
+                if (used_ == NO_TERM) throw std::length_error("too many pairs of terms and classes");
+                more_.reserve(std::size_t(used_) + 1);
+                more_[used_].k = k;
+                p->next = used_++;
+            }
+            p = &more_[p->next];
+        }
+        return *p;
+    }
+
+    bool take(u32 t, i32 k, double w, double value) {
+        LivePair& p = pair(t, k);
+        double count = less(p.count, w), sum = less(p.sum, value);
+        if (pruned > 0.0) {  // what may have been pruned is not asked back
+            const bool missed = count <= 0.0 && count >= -pruned * (1.0 + WEIGHT_SLACK);
+            count = missed ? 0.0 : count;
+            sum = missed ? 0.0 : std::max(sum, 0.0);
+        }
+        if (count < 0.0 || sum < 0.0 || (count == 0.0 && sum != 0.0)) return false;
+        change(t, p, count, sum);
+        return true;
+    }
+
+    void change(u32 t, LivePair& p, double count, double sum) {
+        LiveClass& c = classes[static_cast<std::size_t>(p.k)];
+        if (open_) changed_.push_back({t, &p, p.count, p.sum});
+        if (with_same && count != 0.0) ++c.same[count];  // which may throw: before anything else
+        if (with_same && p.count != 0.0) {
+            const auto at = c.same.find(p.count);
+            if (!--at->second) c.same.erase(at);
+        }
+        const bool was = p.count != 0.0, is = count != 0.0;
+        const double before = with_logs || was != is ? frequency(t) : 0.0;
+        if (with_logs) add_logs(t, before, -1.0);
+        c.counts.add(count - p.count);
+        c.sums.add(sum - p.sum);
+        p.count = count;
+        p.sum = sum;
+        c.pairs += int(is) - int(was);
+        if (!c.pairs) c.counts = c.sums = RunningSum();
+        if (was == is && !with_logs) return;
+        const double after = frequency(t);
+        terms += int(after != 0.0) - int(before != 0.0);
+        if (with_logs) add_logs(t, after, 1.0);
+        if (!c.pairs) c.logs = RunningSum();
+    }
+
+    // Adds V_tk log N_t to the sums of the classes.
+    void add_logs(u32 t, double frequency, double sign) {
+        if (frequency <= 0.0) return;
+        const double log = sign * std::log(frequency);
+        each(t, [&](const LivePair& p) { classes[static_cast<std::size_t>(p.k)].logs.add(log * p.sum); });
+    }
+
+    void begin() {
+        changed_.clear();
+        before_.clear();
+        for (const LiveClass& c : classes) before_.push_back({c.documents, c.counts, c.sums, c.logs});
+        open_ = true;
+    }
+    void roll_back() {
+        open_ = false;
+        for (std::size_t i = changed_.size(); i--;) {
+            const Changed& was = changed_[i];
+            change(was.term, *was.pair, was.count, was.sum);
+        }
+        for (std::size_t k = 0; k < before_.size(); ++k) {  // to the last bit
+            LiveClass& c = classes[k];
+            c.documents = before_[k].documents;
+            c.counts = before_[k].counts;
+            c.sums = before_[k].sums;
+            c.logs = before_[k].logs;
+        }
+    }
+
+    Blocks<LivePair> first_, more_;  // of each term its first pair, and those beyond
+    u32 used_ = 0;
+    std::vector<Changed> changed_;
+    std::vector<Before> before_;
+    bool open_ = false;
+};
+
+}  // namespace tb

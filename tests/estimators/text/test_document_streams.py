@@ -1,0 +1,298 @@
+"""Documents that come and go one by one: in any order the model is that of what remains."""
+
+from __future__ import annotations
+
+import copy
+import io
+import pickle
+import threading
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tallybayes import TextNB, load
+from tallybayes.errors import InvalidDocument, NegativeTally, StaleWarning
+from tallybayes.estimators.text.document_classifier import LIVE_DOCUMENTS
+
+WORDS = ["a", "b", "cc", "d", "é", "a longer word", "語"]
+documents = st.lists(st.sampled_from(WORDS), max_size=7).map(" ".join)
+rows = st.tuples(documents, st.sampled_from("xyz"), st.sampled_from([1.0, 1.0, 2.0, 0.1, 0.7]))
+ASKED = ["a b b cc", "d é", "", "a a a a", "zzz", "a longer word 語 longer", "語 語"]
+TRANSFORMS = [
+    {"tf": "log"},
+    {"idf": True},
+    {"length_normalize": True},
+    {"tf": "log", "idf": True, "length_normalize": True},
+]
+PLAIN = [
+    {"model": "multinomial"},
+    {"model": "complement"},
+    {"model": "bernoulli"},
+    *({"model": "multinomial", **t} for t in TRANSFORMS),
+    *({"model": "complement", **t} for t in TRANSFORMS),
+    {"model": "multinomial", "n_features": 5},
+    {"model": "bernoulli", "analyzer": "char_wb", "ngram_range": (2, 3)},
+    {"model": "complement", "ngram_range": (2, 3), "stop_words": ["a"]},
+]
+WEIGHTED = [
+    {"ridge": False},
+    {"ridge": False, "n_features": 7},
+    {"ridge": False, "analyzer": "char", "ngram_range": (1, 3)},
+]
+FIRST = [("a b cc", "x", 1.0), ("b d d", "y", 1.0), ("é", "x", 1.0), ("cc a", "z", 1.0)]
+
+
+def columns(some):
+    return [list(column) for column in zip(*some, strict=True)]
+
+
+def fitted(options, some):
+    texts, labels, weights = columns(some)
+    return TextNB(**{"analyzer": "word", **options}).fit(texts, labels, sample_weight=weights)
+
+
+def is_live(model):
+    return LIVE_DOCUMENTS in model.__dict__
+
+
+def need_same(model, other):
+    """That two models give the same to 1e-12, in each way in which they can be asked."""
+    assert model.classes_.tolist() == other.classes_.tolist()
+    expected = other.predict_log_proba(ASKED)
+    few, whole = model.predict_log_proba(ASKED), copy.deepcopy(model).predict_log_proba(ASKED)
+    for found in (few, whole):
+        np.testing.assert_allclose(np.exp(found), np.exp(expected), atol=1e-12, rtol=0.0)
+    for document, row in zip(ASKED, few, strict=True):
+        assert model.predict_proba_one(document) == pytest.approx(
+            dict(zip(model.classes_.tolist(), np.exp(row).tolist(), strict=True)), abs=1e-14
+        )
+        assert model.predict_one(document) == model.predict([document])[0]
+    mine, theirs = model.tally_, other.tally_
+    assert mine.terms.tolist() == theirs.terms.tolist()
+    assert mine.classes.tolist() == theirs.classes.tolist()
+    assert mine.start.tolist() == theirs.start.tolist()
+    np.testing.assert_allclose(mine.counts, theirs.counts, rtol=1e-12)
+    if theirs.sums is not None:
+        np.testing.assert_allclose(mine.sums, theirs.sums, rtol=1e-12)
+
+
+steps = st.lists(
+    st.sampled_from(["one", "one", "one", "batch", "merge", "save", "pickle", "ask", "view"]),
+    min_size=0,
+    max_size=12,
+)
+
+
+@pytest.mark.parametrize("options", [*PLAIN, *WEIGHTED], ids=str)
+@settings(deadline=None, max_examples=25)
+@given(st.lists(rows, max_size=8), st.data(), steps)
+def test_any_order_is_a_fit_on_what_remains(options, come, data, ways):
+    model = fitted(options, FIRST)
+    weighted = options.get("model") is None
+    if weighted:  # bits are those of a fit where no sum was rounded
+        come = [(text, label, float(np.ceil(weight))) for text, label, weight in come]
+    places = st.sampled_from(range(len(come))) if come else st.nothing()
+    gone = [come[i] for i in data.draw(st.lists(places, unique=True))]
+    if not weighted and not (options.get("idf") and options.get("length_normalize")):
+        gone = [*gone, *data.draw(st.lists(st.sampled_from(FIRST), unique=True))]
+    waiting, held = [*come], [*FIRST]
+    ways = iter(ways)
+    while waiting or gone:
+        way = next(ways, "one")
+        if way == "save":
+            model.save(file := io.BytesIO())
+            file.seek(0)
+            model = load(file)
+        elif way == "pickle":
+            model = pickle.loads(pickle.dumps(model))
+        elif way == "ask":
+            model.predict_proba(ASKED)
+        elif way == "view":
+            model.top_terms(model.classes_[0], 2)
+        ready = [row for row in gone if row in held and len(held) > 1]
+        if ready and (not waiting or data.draw(st.booleans())):
+            row = ready[0]
+            gone.remove(row)
+            held.remove(row)
+            if way == "batch":
+                model.forget([row[0]], [row[1]], [row[2]])
+            else:
+                model.forget_one(*row)
+            continue
+        if not waiting:
+            break  # the last document stays
+        row = waiting.pop(0)
+        held.append(row)
+        if way == "batch":
+            model.partial_fit([row[0]], [row[1]], sample_weight=[row[2]])
+        elif way == "merge" and not (options.get("idf") and options.get("length_normalize")):
+            model.merge(fitted(options, [row]))
+        else:
+            model.learn_one(*row)
+    expected = fitted(options, held)
+    if not weighted:
+        if options.get("idf") and options.get("length_normalize"):
+            return  # the idf is that of the first fit
+        need_same(model, expected)
+        return
+    texts, labels, weights = columns(held)
+    whole = None if set(weights) == {1.0} else weights
+    if whole is None:
+        assert model.reweight(texts, labels) == expected
+    assert model.tally_.terms.tolist() == expected.tally_.terms.tolist()
+
+
+@pytest.mark.parametrize("options", [*WEIGHTED, {}], ids=str)
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.StaleWarning")
+@settings(deadline=None, max_examples=20)
+@given(st.lists(rows, min_size=1, max_size=8), st.integers(0, 2))
+def test_weights_stay_as_learned_while_counts_change(options, come, n_gone):
+    start = [*FIRST * 6, ("a é", "y", 1.0), ("b b cc", "x", 1.0)]
+    live, batch = fitted(options, start), fitted(options, start)
+    for row in come:
+        live.learn_one(*row)
+        before = batch._held_model()
+        tally, _ = batch._counted(before, [row[0]], [row[1]], [row[2]])
+        batch._hold(before.with_tally(before.tally + tally))
+    for row in come[:n_gone]:
+        live.forget_one(*row)
+        before = batch._held_model()
+        tally, _ = batch._counted(before, [row[0]], [row[1]], [row[2]])
+        batch._hold(before.with_tally(before.tally.less(tally, "forget")))
+    assert is_live(live)
+    assert not is_live(batch)
+    need_same(live, batch)
+
+
+@pytest.mark.parametrize("options", [*PLAIN, *WEIGHTED], ids=str)
+def test_a_refused_document_changes_nothing(options):
+    model = fitted(options, FIRST).learn_one("a new one", "x")
+    before = copy.deepcopy(model)
+    for document, label, weight in (("a b cc", "x", 9.0), ("a b", "w", 1.0), ("d d", "y", 1.5)):
+        with pytest.raises(NegativeTally):
+            model.forget_one(document, label, weight)
+    for bad in (None, b"\xff", "\ud800", 3.5, ["a"]):
+        with pytest.raises((InvalidDocument, UnicodeDecodeError)):
+            model.learn_one(bad, "x")
+        with pytest.raises((InvalidDocument, UnicodeDecodeError)):
+            model.partial_fit(["fine and new", bad], ["x", "y"])
+        with pytest.raises((InvalidDocument, UnicodeDecodeError)):
+            model.forget(["a b cc", bad], ["x", "y"])
+    with pytest.raises(NegativeTally):
+        model.forget(["a b cc", "b d d"], ["x", "y"], [1.0, 2.0])
+    assert is_live(model)
+    assert model == before
+    model.learn_one("and one more", "y")
+    before.learn_one("and one more", "y")
+    assert model == before
+
+
+@pytest.mark.parametrize("model", ["multinomial", "complement", "bernoulli"])
+def test_what_was_never_learned_is_not_forgotten(model):
+    model = fitted({"model": model}, FIRST).learn_one("a new one", "x")
+    before = copy.deepcopy(model)
+    never = [("never seen", "x"), ("a b d", "x"), ("a", "y"), ("", "z"), ("cc a", "x")]
+    for document, label in never:
+        with pytest.raises(NegativeTally):
+            model.forget_one(document, label)
+        assert model == before
+    assert is_live(model)
+
+
+@pytest.mark.parametrize("options", [PLAIN[0], PLAIN[2], WEIGHTED[0]], ids=str)
+def test_classes_come_and_go(options):
+    model = fitted(options, [("a b", 2, 1.0), ("b c", 5, 1.0)])
+    model.learn_one("c d", 3).learn_one("d", 3).learn_one("e a", 1)
+    assert model.classes_.tolist() == [1, 2, 3, 5]
+    assert set(model.predict_proba_one("a")) == {1, 2, 3, 5}
+    model.forget_one("c d", 3).forget_one("d", 3)
+    assert model.classes_.tolist() == [1, 2, 5]
+    with pytest.raises(NegativeTally):
+        model.forget_one("d", 3)
+    with pytest.raises(ValueError, match="cannot be joined"):
+        model.learn_one("d", "three")
+    model.learn_one("d", 3)
+    assert model.classes_.tolist() == [1, 2, 3, 5]
+    for label, document in ((1, "e a"), (2, "a b"), (3, "d"), (5, "b c")):
+        model.forget_one(document, label)
+    with pytest.raises(ValueError, match="all that it learned was removed"):
+        model.predict_one("a")
+    with pytest.raises(ValueError, match="all that it learned was removed"):
+        model.forget_one("a", 1)
+    assert model.learn_one("again", 7).predict_one("again") == 7
+
+
+def test_a_ridge_goes_with_its_classes_and_says_so():
+    model = fitted({}, FIRST * 8)
+    model.learn_one("a b", "x")
+    assert is_live(model)
+    with pytest.warns(StaleWarning, match="learned before"):
+        model.predict_one("a b")
+    if model.penalty_ is not None:
+        with pytest.warns(StaleWarning, match="'w' came"):
+            model.learn_one("a b", "w")
+    assert model.penalty_ is None
+
+
+def test_documents_of_any_size():
+    texts = [" ".join(f"w{i}" for i in range(20_000)), "again " * 300_000, ""]
+    live = TextNB(model="multinomial").fit(["again w1", "other"], ["x", "y"])
+    whole = copy.deepcopy(live).partial_fit(texts * 100, ["x", "y", "x"] * 100)
+    for text, label in zip(texts, ["x", "y", "x"], strict=True):
+        live.learn_one(text, label, 100.0)
+    assert is_live(live)
+    assert live.tally_ == whole.tally_
+    for text in [*texts, "w7 again"]:
+        np.testing.assert_allclose(
+            live.predict_log_proba([text]), whole.predict_log_proba([text]), rtol=1e-9
+        )
+
+
+def test_terms_are_in_order_whenever_they_are_asked_for():
+    model = TextNB(model="bernoulli", ngram_range=(1, 3)).fit(["m n o", "z"], ["x", "y"])
+    texts = ["b a", "n m n", "m", "aa a", "m n o p", "語 a"]
+    for i, text in enumerate(texts):
+        model.learn_one(text, "xy"[i % 2])
+        terms = model.tally_.terms.tolist()
+        assert terms == sorted(terms)
+        assert all(a < b for a, b in pairwise(terms))
+    assert model == TextNB(model="bernoulli", ngram_range=(1, 3)).fit(
+        ["m n o", "z", *texts], ["x", "y", *"xy" * 3]
+    )
+
+
+def test_other_threads_read_while_one_learns():
+    model = TextNB(model="multinomial").fit(["a b", "c d"], ["x", "y"]).learn_one("a", "x")
+    texts = [f"a w{i} w{i % 7} é" for i in range(400)]
+    wrong: list[object] = []
+    done = threading.Event()
+
+    def read():
+        while not done.is_set():
+            shares = model.predict_proba_one("a é w3")
+            if abs(sum(shares.values()) - 1.0) > 1e-12:
+                wrong.append(shares)
+            if model.tally_.counts.min() <= 0.0:
+                wrong.append(model.tally_)
+
+    def learn(part):
+        for text in part:
+            model.learn_one(text, "y")
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    learners = [threading.Thread(target=learn, args=(texts[i::2],)) for i in range(2)]
+    for thread in [*readers, *learners]:
+        thread.start()
+    for thread in learners:
+        thread.join()
+    done.set()
+    for thread in readers:
+        thread.join()
+    assert not wrong
+    whole = TextNB(model="multinomial").fit(
+        ["a b", "c d", "a", *texts], ["x", "y", "x"] + ["y"] * 400
+    )
+    assert model == whole
