@@ -882,6 +882,7 @@ class LiveDocuments:
         mass: bool,
         power: float,
         mean_length: float,
+        min_length: float,
         weights: _F8,
         intercept: _F8,
         log_counts: NDArray[np.float32],

@@ -20,7 +20,7 @@ struct LiveReading {
     bool log_tf = false, idf = false, normalize = false, fixed = false;
     double fixed_of_others = 0.0;  // the idf of terms without one, where it is fixed
     // the weighted model: log(1 + count) as float32 comes from NumPy, so that both give the same bits
-    double tau = 1.0, power = 0.0, mean_length = 1.0;
+    double tau = 1.0, power = 0.0, mean_length = 1.0, min_length = 0.0;
     bool mass = false;
     std::vector<double> weights;  // of bins
     std::vector<float> log_counts;
@@ -364,7 +364,7 @@ private:
         double total = 0.0;
         for (const LiveClass& c : counts.classes) total += reading.mass ? c.counts.value() : c.documents;
         const bool mass = reading.mass && total > 0.0;  // of no term at all, documents
-        if (!mass) total = counts.documents();
+        if (!mass) total = std::max(counts.documents(), 1e-300);
         for (std::size_t i = 0; i < K; ++i) {
             const LiveClass& c = counts.classes[static_cast<std::size_t>(shown_[i])];
             share[i] = (mass ? c.counts.value() : c.documents) / total;
@@ -396,6 +396,7 @@ private:
         }
         double mean = 0.0;
         for (std::size_t i = 0; i < K; ++i) mean += row[i] / static_cast<double>(K);
+        length = std::max(length, reading.min_length);
         const double by_length = length > 0.0 ? std::pow(length / reading.mean_length, -reading.power) : 1.0;
         const double by_ridge = squares > 0.0 ? 1.0 / std::sqrt(squares) : 0.0;
         for (std::size_t i = 0; i < K; ++i) {

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.tally import GridCounts, TextCounts
+from tallybayes.tally.live_terms import LiveTermCounts
+from tallybayes.tokens.analyzer import Analyzer
 from tallybayes.tokens.rows import Documents
 
 __all__ = [
@@ -291,6 +293,9 @@ class Correlated(Protocol):
 
 class TermScores(Protocol):
     """The scores of the documents of a column, by the terms that were counted."""
+
+    def following(self, analyzer: Analyzer) -> LiveTermCounts | None:
+        """The counts as ones that change in place; None where they cannot follow rows."""
 
     @property
     def counts(self) -> TextCounts:

@@ -22,10 +22,11 @@ from tallybayes.tally.terms import SLACK, TermCounts
 from tallybayes.tokens.counting import SortedTerms, encoded_stop_words
 from tallybayes.tokens.documents import refuse
 
-__all__ = ["LiveTermCounts", "RidgeTerms"]
+__all__ = ["MAX_ORDERS", "LiveTermCounts", "RidgeTerms"]
 
 Array = NDArray[np.float64]
 EVENTS = ("multinomial", "complement", "bernoulli")  # by their numbers in the kernel
+MAX_ORDERS = 12  # of n-grams that have bins of their own
 MAX_LOG_COUNT = 1 << 12  # counts of a term in a document whose logarithms are kept
 
 
@@ -61,6 +62,8 @@ class LiveTermCounts:
         The number of hash buckets, where terms have no names.
     labels : array (n_classes,)
         Distinct and sorted.
+    keeps_classes : bool
+        Whether classes without documents have scores as well, so that the classes stay the same.
     """
 
     def __init__(
@@ -69,10 +72,13 @@ class LiveTermCounts:
         stop_words: Iterable[str],
         n_features: int | None,
         labels: NDArray[Any],
+        *,
+        keeps_classes: bool = False,
     ) -> None:
         self._kernel = _kernels.LiveDocuments(
             rules, encoded_stop_words(stop_words), n_features or 0
         )
+        self._keeps_classes = keeps_classes
         self._all_labels = labels  # those of classes that have gone as well
         self._numbers = np.array([self._kernel.add_class() for _ in labels], dtype=np.int32)
         self._codes: dict[tuple[type, Any], int] = {}
@@ -109,11 +115,14 @@ class LiveTermCounts:
         mean_length: float,
         weights: Array,
         intercept: Array,
+        *,
+        min_length: float = 0.0,
     ) -> None:
-        """Scores are those of learned weights of bins."""
+        """Scores are those of weights of bins; shorter documents count as of `min_length`."""
         mass = share == "mass"
         logs = _log_counts()
-        self._kernel.read_weighted(tau, mass, power, mean_length, weights, intercept, logs)
+        numbers = tau, mass, power, mean_length, min_length
+        self._kernel.read_weighted(*numbers, weights, intercept, logs)
 
     def load(self, tally: TermCounts, ridge: RidgeTerms | None = None) -> None:
         """Takes what was counted before, and the ridge that was learned on it."""
@@ -142,6 +151,8 @@ class LiveTermCounts:
     def _show(self) -> None:
         """Brings the classes that have documents up to date."""
         held = self._kernel.documents()[self._numbers] != 0.0
+        if self._keeps_classes:
+            held[:] = True
         self._kernel.show(self._numbers[held])
         self._held = frozenset(self._numbers[held].tolist())
         self.labels = self._all_labels[held]
@@ -252,6 +263,23 @@ class LiveTermCounts:
         if done and any(self._kernel.documents_of(k) == 0.0 for k in numbers.tolist()):
             self._show()
         return done
+
+    # ---- one document, of a class by its place ---------------------------------------------------
+    def change(self, document: str, place: int, weight: float) -> bool:
+        """Counts a document of one of the first classes, or takes it away where the weight is below
+        0; False where it cannot be, so that nothing was changed."""
+        read = _kernels.TextDocuments([document])
+        if read.refused >= 0:
+            return False
+        number = self._numbers[place : place + 1]
+        if weight < 0.0:
+            return self._kernel.forget(read, number, np.array([-weight]))[0]
+        return self._kernel.learn(read, number, np.array([weight])) < 0
+
+    def scores_of(self, document: str) -> Array | None:
+        """The score of each class, float64 (n_classes,); None of what is not text."""
+        read = _kernels.TextDocuments([document])
+        return None if read.refused >= 0 else self.joint(read, [document])[0]
 
     # ---- answering -------------------------------------------------------------------------------
     def joint(self, documents: _kernels.TextDocuments, items: Any) -> Array:

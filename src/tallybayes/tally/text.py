@@ -71,6 +71,13 @@ class TextCounts(Tally):
         found[self.held.labels] = self.held.documents
         return found
 
+    def of_all_classes(self) -> TermCounts:
+        """The counts by the places of all classes; some may have no documents."""
+        held = self.held
+        classes = held.labels.astype(np.int32)[held.classes]
+        places = np.arange(self.n_classes)
+        return TermCounts(held.terms, places, self.documents, held.start, classes, held.counts)
+
     def _of(self, held: TermCounts) -> Self:
         return type(self)(self.n_classes, held)
 

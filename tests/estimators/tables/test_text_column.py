@@ -14,6 +14,7 @@ import tallybayes
 from tallybayes import NaiveBayes, leave_one_out
 from tallybayes.engines.threads import set_num_threads
 from tallybayes.errors import NegativeTally
+from tallybayes.estimators.locked_learning import LIVE
 from tallybayes.families import Text
 
 WORDS = ["a", "b", "ab", "b!", "語"]
@@ -70,6 +71,60 @@ def test_parts_merges_and_rows_one_by_one_are_one_fit():
     assert [one_by_one.predict_one(row) for row in rows[:20]] == whole.predict(rows[:20]).tolist()
     proba = one_by_one.predict_proba_one(rows[0])
     assert list(proba.values()) == pytest.approx(whole.predict_proba(rows[:1])[0])
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        Text(),
+        Text(ngram_range=(1, 1), stop_words=["a"]),
+        Text(n_features=11),
+        Text(analyzer="char"),
+    ],
+    ids=str,
+)
+def test_questions_between_rows_are_answered_in_place(family):
+    rows, y = made(90)
+    rows += [{"body": "new words"}, {"body": ""}, {"body": None}, {"body": "語 a"}, {"kind": "u"}]
+    y = [*y, *y[:5]]
+    model = NaiveBayes({"body": family}).fit(rows[:60], y[:60])
+    model.predict_one(rows[0])
+    for i in range(60, len(rows)):
+        model.learn_one(rows[i], y[i])
+        whole = NaiveBayes({"body": family}).fit(rows[: i + 1], y[: i + 1])
+        live = model.__dict__.get(LIVE)
+        for asked in ({"body": "a new text, of words"}, {"body": "zzz"}, {"body": ""}, {}):
+            body = NaiveBayes({"body": family}).fit(
+                [{"body": row.get("body")} for row in rows[: i + 1]], y[: i + 1]
+            )
+            found = model.predict_proba_one(rows[i] | asked)
+            assert model.predict_one(rows[i] | asked) == max(found, key=found.get)
+            assert set(found) == set(whole.classes_)
+            if live is not None:  # the text by itself: other columns keep what was chosen
+                column = next(c for c in live.columns if c.name == "body")
+                scores = column.counts.scores_of(asked["body"]) if asked else np.zeros(len(found))
+                expected = body.predict_joint_log_proba([asked])[0]
+                gap = scores - (expected - body.predict_joint_log_proba([{}])[0])
+                assert gap == pytest.approx(np.full(len(gap), gap[0]), abs=1e-12)
+    assert LIVE in model.__dict__
+    assert model == whole
+
+
+def test_a_text_alone_is_read_in_place_as_in_a_fit():
+    rows, y = made(80)
+    rows = [{"body": row["body"]} for row in rows]
+    model = NaiveBayes({"body": Text()}).fit(rows[:40], y[:40])
+    model.predict_one(rows[0])
+    for i in range(40, 49):
+        model.learn_one(rows[i], y[i], 0.5)
+        weights = [1.0] * 40 + [0.5] * (i - 39)
+        whole = NaiveBayes({"body": Text()}).fit(rows[: i + 1], y[: i + 1], weights)
+        for row in rows[:10]:
+            expected = dict(zip(whole.classes_, whole.predict_proba([row])[0], strict=True))
+            assert model.predict_proba_one(row) == pytest.approx(expected, abs=1e-12)
+    assert LIVE in model.__dict__
+    with pytest.raises(ValueError, match="surrogate"):
+        model.predict_one({"body": "\ud800"})
 
 
 def test_rows_that_are_forgotten_leave_nothing():

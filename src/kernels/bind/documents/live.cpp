@@ -79,7 +79,7 @@ public:
         model_.counts.with_same = r.event == LiveEvent::bernoulli;
     }
     void read_weighted(double tau, bool mass, double power, double mean_length,
-                       InVector<double> weights, InVector<double> intercept,
+                       double min_length, InVector<double> weights, InVector<double> intercept,
                        InVector<float> log_counts) {
         need(static_cast<i64>(intercept.shape(0)) == model_.classes(), "intercepts and classes differ");
         model_.intercept.assign(intercept.data(), intercept.data() + intercept.shape(0));
@@ -90,6 +90,7 @@ public:
         r.mass = mass;
         r.power = power;
         r.mean_length = mean_length;
+        r.min_length = min_length;
         r.weights.assign(weights.data(), weights.data() + weights.shape(0));
         r.log_counts.assign(log_counts.data(), log_counts.data() + log_counts.shape(0));
     }
@@ -212,7 +213,7 @@ void bind_live_documents(nb::module_& m) {
         .def("read_plain", &LiveDocuments::read_plain, "event"_a, "alpha"_a, "sums"_a, "log_tf"_a,
              "idf"_a, "normalize"_a)
         .def("read_weighted", &LiveDocuments::read_weighted, "tau"_a, "mass"_a, "power"_a,
-             "mean_length"_a, "weights"_a, "intercept"_a, "log_counts"_a)
+             "mean_length"_a, "min_length"_a, "weights"_a, "intercept"_a, "log_counts"_a)
         .def("read_ridge", &LiveDocuments::read_ridge, "column"_a, "idf"_a, "u"_a)
         .def("fault", &LiveDocuments::fault, "documents"_a)
         .def("learn", &LiveDocuments::learn, "documents"_a, "codes"_a, "weights"_a)

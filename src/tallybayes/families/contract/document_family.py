@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tallybayes.families.contract.column_family import ColumnFamily, Context
 from tallybayes.parameters import Description
 from tallybayes.tally import TextCounts
+from tallybayes.tally.live_terms import LiveTermCounts
 from tallybayes.tokens.analyzer import Analyzer
 from tallybayes.tokens.rows import Documents
 
@@ -65,6 +66,11 @@ class DocumentLikelihood(ABC):
     @abstractmethod
     def most_informative(self, max_terms: int) -> NDArray[np.intp]:
         """The places of at most `max_terms` most informative terms, in descending order."""
+
+    def following(self, analyzer: Analyzer) -> LiveTermCounts | None:
+        """The counts as ones that change in place, with :meth:`scores` up to a number of the
+        document; None, by default, where rows that are learned one by one need a new reading."""
+        return None
 
     @abstractmethod
     def described(self) -> Description:

@@ -21,9 +21,11 @@ from numpy.typing import NDArray
 
 from tallybayes.families.contract.document_family import DocumentLikelihood
 from tallybayes.families.contract.family import less
-from tallybayes.families.text.ratios import TermTable
+from tallybayes.families.text.ratios import BINS, TermTable
 from tallybayes.parameters import Description
 from tallybayes.tally import TextCounts
+from tallybayes.tally.live_terms import MAX_ORDERS, LiveTermCounts
+from tallybayes.tokens.analyzer import Analyzer
 from tallybayes.tokens.rows import Documents
 
 __all__ = ["TermRatios", "term_table"]
@@ -131,6 +133,17 @@ class TermRatios(DocumentLikelihood):
         length = np.maximum(documents.length(documents.tf), 1.0)
         factor = np.repeat(1.0 / np.sqrt(length), np.diff(documents.indptr))
         return (tf * factor)[:, None] * self.ratios_of(terms)
+
+    def following(self, analyzer: Analyzer) -> LiveTermCounts | None:
+        if analyzer.rules is None:
+            return None
+        n = self.counts.n_classes
+        rules = analyzer.rules, analyzer.stop_words, analyzer.n_features
+        live = LiveTermCounts(*rules, np.arange(n), keeps_classes=True)
+        every = np.ones(BINS * MAX_ORDERS)  # of the bins: the ratios count as they are
+        live.read_weighted(self.tau, "mass", 0.5, 1.0, every, np.zeros(n), min_length=1.0)
+        live.load(self.counts.of_all_classes())
+        return live
 
     def without(self, documents: Documents, own: Index, weight: Array) -> Array:
         n, k = len(documents), self.counts.n_classes

@@ -13,11 +13,13 @@ from tallybayes.models.columns.mixed import A_NUMBER
 from tallybayes.models.live.cells import LiveCells, Touched
 from tallybayes.parameters import Unseen
 from tallybayes.tables.values import as_scalar, as_text
+from tallybayes.tally.live_terms import LiveTermCounts
 
 __all__ = [
     "LevelsColumn",
     "NumbersColumn",
     "Outgrown",
+    "TextColumn",
     "Together",
     "columns_together",
     "live_column",
@@ -30,8 +32,10 @@ class Outgrown(Exception):
     """A row for which the choices have no place."""
 
 
-def live_column(part: Any, cells: LiveCells) -> LevelsColumn | NumbersColumn:
+def live_column(part: Any, cells: LiveCells) -> LevelsColumn | NumbersColumn | TextColumn:
     """The column of a part, its cells taken into `cells`."""
+    if part.reads_documents:
+        return TextColumn(part)
     return LevelsColumn(part, cells) if part.holds_levels else NumbersColumn(part, cells)
 
 
@@ -196,6 +200,40 @@ class NumbersColumn:
             scores += self.density.log_density(np.array([number]))[0]
 
 
+class TextColumn:
+    """A column of documents, whose terms are counted in place."""
+
+    name: str
+    density = None
+
+    def __init__(self, part: Any) -> None:
+        self.name = part.name
+        counts = part.following()
+        if counts is None:
+            raise Outgrown
+        self.counts: LiveTermCounts = counts
+
+    def learn(self, value: Any, k: int, weight: float, touched: Touched) -> None:
+        text = _scalar(value)
+        if text is None:
+            return
+        if type(text) is not str or not self.counts.change(text, k, weight):
+            raise Outgrown
+
+    def fade(self, factor: float) -> None:
+        """Takes weight from every row, which would be a pass over all terms."""
+        raise Outgrown
+
+    def ask(self, value: Any, touched: Touched, scores: Array) -> None:
+        text = _scalar(value)
+        if text is None:
+            return
+        found = self.counts.scores_of(text) if type(text) is str else None
+        if found is None:
+            raise ValueError(f"column {self.name!r} holds {value!r}, which a table has to read")
+        scores += found
+
+
 class Together:
     """Columns of numbers whose densities follow rows side by side.
 
@@ -240,7 +278,7 @@ class Together:
             scores += self.following.log_density(self.at, self.x)
 
 
-def columns_together(columns: list[LevelsColumn | NumbersColumn]) -> list[Together]:
+def columns_together(columns: list[LevelsColumn | NumbersColumn | TextColumn]) -> list[Together]:
     """The columns whose densities follow rows side by side."""
     alike: dict[Any, list[NumbersColumn]] = {}
     for column in columns:

@@ -24,6 +24,7 @@ from tallybayes.models.live.columns import (
     LevelsColumn,
     NumbersColumn,
     Outgrown,
+    TextColumn,
     Together,
     columns_together,
     live_column,
@@ -39,7 +40,8 @@ Array = NDArray[np.float64]
 MAX_GROWTH = 0.25
 """Rows learned since the tally was read, as a share of those it held, until it is read again."""
 MAX_UNASKED_ROWS = 64
-"""Rows learned without a question in between after which following them no longer pays."""
+"""Rows learned without a question in between after which following them no longer pays. Documents
+are followed however many come: reading all of their terms again costs far more."""
 
 
 class LiveScore:
@@ -63,10 +65,11 @@ class LiveScore:
     lock: AbstractContextManager[bool]
     room: float
     unasked: int
+    max_unasked: float
     found: int
     cells: LiveCells
     row_weight: float
-    columns: list[LevelsColumn | NumbersColumn]
+    columns: list[LevelsColumn | NumbersColumn | TextColumn]
     together: list[Together]
 
     def __init__(self, model: TableModel, fading: float) -> None:
@@ -83,6 +86,10 @@ class LiveScore:
         self.cells = LiveCells(len(self.rank))
         self.row_weight = self.classes.row_weights.at_least_one
         self.columns = [live_column(part, self.cells) for part in model.score.parts]
+        documents = [part.reads_documents for part in model.score.parts]
+        self.max_unasked = np.inf if any(documents) else MAX_UNASKED_ROWS
+        if all(documents):  # nothing is chosen by the counts
+            self.room = np.inf
         self.together = columns_together(self.columns)
 
     doubtful = True  # it looks at no value
@@ -99,7 +106,7 @@ class LiveScore:
         self.room -= 1.0
         self.unasked += 1
         k = self.rank.get(label)
-        if k is None or self.room < 0.0 or self.unasked > MAX_UNASKED_ROWS:
+        if k is None or self.room < 0.0 or self.unasked > self.max_unasked:
             raise Outgrown
         row = _with_text_keys(row)
         with self.lock:
@@ -188,6 +195,12 @@ def live_score(model: TableModel, fading: float = 1.0) -> LiveScore | None:
     other parameters are those of :class:`LiveScore`."""
     if model.chosen.weighting is not None:
         return None
-    if not all(part.follows_rows for part in model.score.parts):
+    parts = model.score.parts
+    if not all(part.follows_rows for part in parts):
         return None
-    return LiveScore(model, fading)
+    if fading != 1.0 and any(part.reads_documents for part in parts):
+        return None
+    try:
+        return LiveScore(model, fading)
+    except Outgrown:  # a column of documents that cannot follow rows
+        return None

@@ -16,6 +16,7 @@ from tallybayes.engines.threads import get_num_threads
 from tallybayes.parameters import Description, ImproperPrior, Inexpressible, Term, TermScores
 from tallybayes.tables import Column, Strings, Table
 from tallybayes.tally import GridCounts
+from tallybayes.tally.live_terms import LiveTermCounts
 from tallybayes.tokens.analyzer import Analyzer, KnownTerms
 from tallybayes.tokens.rows import Documents
 
@@ -76,6 +77,14 @@ class TextPart(ComputedPart):
     @property
     def reads_documents(self) -> bool:
         return True
+
+    @property
+    def follows_rows(self) -> bool:
+        return self.analyzer.rules is not None
+
+    def following(self) -> LiveTermCounts | None:
+        """The counts as ones that change in place; None where they cannot follow rows."""
+        return self.likelihood.following(self.analyzer)
 
     def of_terms(self, document: str) -> tuple[list[Any], Array]:
         """The terms of a document that were counted, and what each adds, float64
