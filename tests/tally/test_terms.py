@@ -130,6 +130,12 @@ def test_terms_of_any_length_and_with_nul_are_found_and_joined(held, others):
     assert terms_ascend(joined[::-1]) == (len(joined) < 2)
 
 
+@given(st.sets(TERMS, max_size=20), st.lists(TERMS, max_size=20))
+def test_terms_are_found_in_any_order_and_more_than_once(held, asked):
+    places = places_of_terms(term_array(sorted(held)), term_array(asked)).tolist()
+    assert [sorted(held).index(t) if t in held else -1 for t in asked] == places
+
+
 def test_few_terms_are_found_among_many():
     held = sorted(
         {f"{kind} {i}" for i in range(300) for kind in ("short", "of many letters\0", "\0")}

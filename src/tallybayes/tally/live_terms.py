@@ -144,7 +144,7 @@ class LiveTermCounts:
     def _named(self, terms: NDArray[Any]) -> tuple[NDArray[np.uint8] | None, NDArray[np.int64]]:
         if terms.dtype.kind == "i":
             return None, terms
-        named = SortedTerms.of(terms.tolist())
+        named = SortedTerms.of_array(terms)
         return named.text, named.end
 
     # ---- classes ---------------------------------------------------------------------------------

@@ -36,11 +36,8 @@ def plain_terms(terms: NDArray[Any], buckets: bool) -> Arrays:
     """Terms as arrays by name; `buckets`: whether they are numbers of hash buckets."""
     if buckets:
         return {BUCKETS: terms.astype(np.int64) if len(terms) else np.zeros(0, np.int64)}
-    encoded = [term.encode() for term in terms.tolist()]
-    return {
-        TEXT: np.frombuffer(b"".join(encoded), dtype=np.uint8),
-        END: np.cumsum([len(term) for term in encoded], dtype=np.int64),
-    }
+    text, ends = _kernels.read_terms(terms)
+    return {TEXT: text, END: ends[1:]}
 
 
 def restored_terms(held: Arrays, n_features: int | None) -> NDArray[Any]:

@@ -1,6 +1,6 @@
 """Arrays of terms: strings as NumPy's variable-width strings, or the numbers of hash buckets.
 
-Strings are joined and looked up by Python. NumPy's ``searchsorted`` reads beyond the memory of
+Strings are joined and looked up by the kernels. NumPy's ``searchsorted`` reads beyond the memory of
 variable-width strings of more than 15 bytes (numpy/numpy#31533, mended in 2.5), and its comparison
 of them ends at a NUL (numpy/numpy#31662).
 """
@@ -8,19 +8,20 @@ of them ends at a NUL (numpy/numpy#31662).
 from __future__ import annotations
 
 from bisect import bisect_left
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes import _kernels
+
 __all__ = ["places_of_terms", "term_array", "terms_ascend", "union_of_terms"]
 
 Index = NDArray[np.intp]
 
-CHUNK_TERMS = 1 << 16  # terms that are compared: Python's strings take several times their room
 MIN_RATIO_FOR_SEARCH = 64
-"""Terms held for each term that is looked up, from which a search beats a dict."""
+"""Terms held for each term that is looked up, from which Python's search of the array beats reading
+all of it."""
 
 
 def term_array(terms: Any) -> NDArray[Any]:
@@ -41,10 +42,16 @@ def union_of_terms(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     """
     if a.dtype.kind == "i":
         return np.union1d(a, b)
-    new = np.flatnonzero(places_of_terms(a, b) < 0)
+    place, known = _kernels.term_places(*_kernels.read_terms(a), *_kernels.read_terms(b))
+    new = np.flatnonzero(known == 0)
     if not new.size:
         return a
-    return term_array(sorted(a.tolist() + b[new].tolist()))  # two runs, which sorting merges
+    at = place[new] + np.arange(len(new))
+    joined = np.empty(len(a) + len(new), dtype=np.dtypes.StringDType())
+    ours = np.ones(len(joined), dtype=bool)
+    ours[at] = False
+    joined[ours], joined[at] = a, b[new]
+    return joined
 
 
 def places_of_terms(held: NDArray[Any], terms: NDArray[Any]) -> Index:
@@ -63,16 +70,19 @@ def places_of_terms(held: NDArray[Any], terms: NDArray[Any]) -> Index:
         return np.where(held[at] == terms, at, -1)
     if len(terms) * MIN_RATIO_FOR_SEARCH < len(held):
         return np.array([_place(held, term) for term in terms.tolist()], dtype=np.intp)
-    places = dict(zip(held.tolist(), range(len(held)), strict=True))
-    return np.fromiter((places.get(term, -1) for term in terms.tolist()), np.intp, len(terms))
+    if not terms_ascend(terms):  # in no order, or some of them twice
+        distinct = sorted(set(names := terms.tolist()))
+        places = dict(zip(distinct, places_of_terms(held, term_array(distinct)), strict=True))
+        return np.array([places[name] for name in names], dtype=np.intp)
+    place, known = _kernels.term_places(*_kernels.read_terms(held), *_kernels.read_terms(terms))
+    return np.where(known, place, -1)
 
 
 def terms_ascend(terms: NDArray[Any]) -> bool:
     """Whether terms are distinct and sorted."""
     if terms.dtype.kind == "i":
         return bool((terms[1:] > terms[:-1]).all())
-    parts = (terms[i : i + CHUNK_TERMS + 1].tolist() for i in range(0, len(terms), CHUNK_TERMS))
-    return all(a < b for part in parts for a, b in pairwise(part))
+    return _kernels.terms_ascend(*_kernels.read_terms(terms))
 
 
 def _place(held: NDArray[Any], term: str) -> int:

@@ -160,7 +160,7 @@ class KnownTerms:
     @cached_property
     def _given(self) -> _kernels.GivenVocabulary:
         assert self.analyzer.rules is not None
-        known = SortedTerms.of(self.terms.tolist())
+        known = SortedTerms.of_array(self.terms)
         return given_vocabulary(self.analyzer.rules, self.analyzer.stop_words, known)
 
     @cached_property

@@ -64,6 +64,11 @@ class SortedTerms:
         end = np.concatenate([[0], np.cumsum([len(e) for e in encoded], dtype=np.int64)])
         return cls(np.frombuffer(b"".join(encoded), np.uint8), end.astype(np.int64))
 
+    @classmethod
+    def of_array(cls, terms: NDArray[Any]) -> SortedTerms:
+        """Terms of an array of strings of variable width, in its order."""
+        return cls(*_kernels.read_terms(terms))
+
     def strings(self) -> list[str]:
         """The terms as strings."""
         return _kernels.decode_terms(self.text, self.end)

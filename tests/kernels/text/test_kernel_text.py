@@ -249,3 +249,23 @@ def test_stop_words_are_left_out_before_pairs_are_made():
 def test_batches_of_an_iterator_are_one_set_of_documents():
     documents = [f"word{i % 97} other{i % 11}" for i in range(10_000)]
     assert counted(iter(documents), rules(), threads=3) == counted(documents, rules())
+
+
+@pytest.mark.parametrize("end", [[], [0, 2, 1], [-1, 1], [0, 9]])
+def test_ends_of_terms_beyond_the_bytes_are_refused(end):
+    text, ends = np.frombuffer(b"abc", np.uint8), np.array(end, dtype=np.int64)
+    with pytest.raises(ValueError, match="terms"):
+        _kernels.terms_ascend(text, ends)
+    with pytest.raises(ValueError, match="terms"):
+        _kernels.term_places(text, ends, text, np.array([0, 3]))
+
+
+def test_terms_are_read_from_arrays_of_strings_alone():
+    for wrong in (np.array(["a"]), np.array([1]), np.zeros((1, 1), np.dtypes.StringDType())):
+        with pytest.raises(ValueError, match="StringDType"):
+            _kernels.read_terms(wrong)
+    with pytest.raises(TypeError):
+        _kernels.read_terms(["a"])
+    missing = np.array(["a", None], dtype=np.dtypes.StringDType(na_object=None))
+    with pytest.raises(ValueError, match="missing"):
+        _kernels.read_terms(missing)
