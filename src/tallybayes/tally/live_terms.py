@@ -147,6 +147,11 @@ class LiveTermCounts:
         named = SortedTerms.of_array(terms)
         return named.text, named.end
 
+    @property
+    def n_terms(self) -> int:
+        """Terms that some document holds."""
+        return self._kernel.n_terms
+
     # ---- classes ---------------------------------------------------------------------------------
     def _show(self) -> None:
         """Brings the classes that have documents up to date."""

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 from tallybayes import TextNB, load
 from tallybayes.errors import InvalidDocument, NegativeTally, StaleWarning
@@ -262,6 +263,39 @@ def test_terms_are_in_order_whenever_they_are_asked_for():
     assert model == TextNB(model="bernoulli", ngram_range=(1, 3)).fit(
         ["m n o", "z", *texts], ["x", "y", *"xy" * 3]
     )
+
+
+@pytest.mark.parametrize("options", [PLAIN[0], PLAIN[2], WEIGHTED[0], {"n_features": 400}], ids=str)
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.StaleWarning")
+def test_memory_of_a_stream_is_bounded(options):
+    rng = np.random.default_rng(0)
+    texts = [" ".join(f"w{t}" for t in rng.zipf(1.3, 12) if t < 10**6) for _ in range(400)]
+    labels = ["x", "y"] * 200
+    whole = TextNB(analyzer="word", ngram_range=(1, 1), **options).fit(texts, labels)
+    true = dict(zip(whole.tally_.terms.tolist(), whole.tally_.frequency.tolist(), strict=True))
+    most = 150
+    model = clone(whole).set_params(max_terms=most)
+    for i in range(300):
+        model.learn_one(texts[i], labels[i])
+        if i % 50 == 0:
+            assert model.tally_.n_terms <= most
+    model.save(file := io.BytesIO())
+    file.seek(0)
+    model = load(file)
+    assert model.max_terms == most
+    model.partial_fit(texts[300:350], labels[300:350])
+    model.merge(clone(model).fit(texts[350:], labels[350:]))
+    tally = model.tally_
+    assert most // 4 < tally.n_terms <= most
+    assert tally.pruned > 0.0
+    held = dict(zip(tally.terms.tolist(), tally.frequency.tolist(), strict=True))
+    for term, frequency in true.items():
+        assert held.get(term, 0.0) <= frequency <= held.get(term, 0.0) + tally.pruned
+    assert np.isfinite(model.predict_proba(texts[:20])).all()
+    model.learn_one("one more", "x").forget_one("one more", "x").forget_one(texts[3], labels[3])
+    fitted = clone(model).fit(texts, labels).tally_
+    assert fitted.n_terms <= most
+    assert fitted == whole.prune(fitted.pruned + 1.0).tally_
 
 
 def test_other_threads_read_while_one_learns():

@@ -152,6 +152,7 @@ public:
                               as_array(std::move(found.counts)), sums,
                               as_array(std::move(found.column)), as_array(std::move(found.idf)));
     }
+    i64 n_terms() const { return model_.counts.terms; }
     nb::object documents() const {
         std::vector<double> found;
         for (const LiveClass& c : model_.counts.classes) found.push_back(c.documents);
@@ -221,6 +222,7 @@ void bind_live_documents(nb::module_& m) {
         .def("forget", &LiveDocuments::forget, "documents"_a, "codes"_a, "weights"_a)
         .def("joint", &LiveDocuments::joint, "documents"_a, "out"_a.noconvert())
         .def("tally", &LiveDocuments::tally)
+        .def_prop_ro("n_terms", &LiveDocuments::n_terms)
         .def("documents", &LiveDocuments::documents)
         .def("intercept", &LiveDocuments::intercept)
         .def("documents_of", &LiveDocuments::documents_of, "k"_a);

@@ -142,7 +142,7 @@ def plain_text_model(
     tally, buckets = model.tally, options["n_features"] is not None
     header = {
         "estimator": type(estimator).__name__,
-        "parameters": plain(parameters),
+        "parameters": plain(_without_default(parameters, "max_terms")),
         "options": {name: value for name, value in options.items() if name != "dtype"},
         "classes": tally.labels,
         "figures": _plain_figures(model.figures),
@@ -360,3 +360,8 @@ def _estimator(given: Any, estimator_type: Any) -> Any:
     for name in parameters:
         need(name in known, f"parameters has {str(name)[:100]!r}, which this version lacks")
     return constructed(estimator_type, "parameters", **parameters)
+
+
+def _without_default(parameters: dict[str, Any], name: str) -> dict[str, Any]:
+    """Parameters without one that came later, where it is None: earlier versions read the file."""
+    return {key: given for key, given in parameters.items() if key != name or given is not None}

@@ -48,6 +48,7 @@ class UpdatedClassifier(DocumentClassifier):
     """Base class of classifiers of documents whose counts can change. Not for direct use."""
 
     ridge: bool
+    max_terms: int | None
 
     @abstractmethod
     def _learner(self) -> TextLearner:
@@ -103,6 +104,19 @@ class UpdatedClassifier(DocumentClassifier):
             ),
             StaleWarning,
         )
+
+    def _drop_rare_terms(self) -> None:
+        """Drops the rarest terms where there are more than `max_terms`, until half as many are
+        left: so a stream pays for it once in so many new terms."""
+        most, live = self.max_terms, self.__dict__.get(LIVE_DOCUMENTS)
+        if most is None or (live is not None and live.n_terms <= most):
+            return
+        model = self._held_model()
+        if model.tally.n_terms <= most:
+            return
+        frequency = np.sort(model.tally.frequency)
+        below = frequency[-(most // 2) - 1]  # the largest that has to go
+        self._recount(model, model.tally.prune(float(np.nextafter(below, np.inf))))
 
     def _live(self) -> LiveDocuments | None:
         """The model as one that changes in place; None where Python makes the terms."""
@@ -179,12 +193,14 @@ class UpdatedClassifier(DocumentClassifier):
                 model = self._held_model()
                 tally, _ = self._counted(model, X, y, sample_weight, classes, groups)
                 self._recount(model, model.tally + tally)
+            self._drop_rare_terms()
             return self
         self._validate_params()
         self._counter = self._new_counter(X)
         learner = self._learner()
         tally, rows = self._counted(learner, X, y, sample_weight, classes, groups)
         self._hold(learner.fitted(tally, *rows))
+        self._drop_rare_terms()
         return self
 
     def learn_one(self, document: str, y: Any, w: float = 1.0) -> Self:
@@ -227,6 +243,8 @@ class UpdatedClassifier(DocumentClassifier):
             live: LiveDocuments | None = held.get(LIVE_DOCUMENTS)
             if live is not None and self.unlabelled is None and _is_plain(y):
                 if live.learn_one(document, y, w):
+                    if self.max_terms is not None and live.n_terms > self.max_terms:
+                        self._bound_terms()
                     return self
                 self.partial_fit([document], [y], sample_weight=[w])
                 live = held.get(LIVE_DOCUMENTS)
@@ -292,6 +310,11 @@ class UpdatedClassifier(DocumentClassifier):
         return self
 
     @learning
+    def _bound_terms(self) -> None:
+        """:meth:`_drop_rare_terms`, in one step for other threads."""
+        self._drop_rare_terms()
+
+    @learning
     def prune(self, min_df: float = 2) -> Self:
         """Drop the terms that fewer than so many documents hold, to bound memory.
 
@@ -346,6 +369,7 @@ class UpdatedClassifier(DocumentClassifier):
         model.need_alike(theirs)
         self._recount(model, model.tally + theirs.tally)
         self._hold(with_unlabelled_of(self._held_model(), theirs))
+        self._drop_rare_terms()
         return self
 
     @learning

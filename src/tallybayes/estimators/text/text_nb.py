@@ -90,6 +90,10 @@ class TextNB(UpdatedClassifier):
         Words to leave out.
     n_features : int, optional
         Number of hash buckets for terms, which bounds the memory.
+    max_terms : int, optional
+        The most terms that are kept, for streams without end. When documents bring more, the rarest
+        ones are dropped, those of one frequency together, until at most half as many are left; see
+        :meth:`prune`. No limit by default.
 
     Attributes
     ----------
@@ -152,6 +156,7 @@ class TextNB(UpdatedClassifier):
         "strip_accents": [StrOptions({"ascii", "unicode"}), None],
         "stop_words": [StrOptions({"english"}), list, None],
         "n_features": [Interval(Integral, 1, 2**31 - 1, closed="both"), None],
+        "max_terms": [Interval(Integral, 2, None, closed="left"), None],
     }
 
     def __init__(
@@ -171,6 +176,7 @@ class TextNB(UpdatedClassifier):
         strip_accents: Literal["ascii", "unicode"] | None = None,
         stop_words: Any = None,
         n_features: int | None = None,
+        max_terms: int | None = None,
     ) -> None:
         self.model = model
         self.alpha = alpha
@@ -186,6 +192,7 @@ class TextNB(UpdatedClassifier):
         self.strip_accents = strip_accents
         self.stop_words = stop_words
         self.n_features = n_features
+        self.max_terms = max_terms
 
     # ---- learning --------------------------------------------------------------------------------
     @learning
@@ -233,9 +240,11 @@ class TextNB(UpdatedClassifier):
                 warn_of_other_order(X, y, sample_weight)
                 beside = {"sample_weight": sample_weight, "groups": groups}
                 self._hold(self._part_labelled(learner, X, kept, labels, beside))
+                self._drop_rare_terms()
                 return self
         tally, rows = self._counted(learner, X, y, sample_weight, groups=groups)
         self._hold(learner.fitted(tally, *rows))
+        self._drop_rare_terms()
         return self
 
     def _part_labelled(

@@ -57,6 +57,11 @@ class LiveDocuments:
         return self._model is not None
 
     @property
+    def n_terms(self) -> int:
+        """Terms that some document holds."""
+        return self._counts.n_terms
+
+    @property
     def labels(self) -> NDArray[Any]:
         """Of the classes that have documents, sorted."""
         return self._counts.labels
