@@ -22,6 +22,7 @@ import numpy as np
 from benchmarks.bayes.page import Page
 from benchmarks.machine import machine_record
 from benchmarks.pages import recorded_command
+from benchmarks.stream.corpora import corpora_page
 from tallybayes import TextNB
 
 __all__ = ["main"]
@@ -142,6 +143,13 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--documents", type=int, default=DOCUMENTS)
     options.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
     options.add_argument("--river-up-to", type=int, default=VOCABULARIES[1], metavar="TERMS")
+    options.add_argument(
+        "--corpora",
+        type=int,
+        metavar="DOCUMENTS",
+        help="SMS, Enron and 20 Newsgroups instead, so many documents of each at most, from the "
+        "folder that TALLYBAYES_DATA names",
+    )
     options.add_argument("--output", type=Path, metavar="FOLDER")
     return options
 
@@ -149,6 +157,10 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: list[str]) -> int:
     """Runs the command; see :func:`parser`."""
     chosen = parser().parse_args(argv)
+    if chosen.corpora is not None:
+        page, command = corpora_page(chosen.corpora), recorded_command("stream", argv)
+        page.publish(chosen.output or RESULTS, command, machine_record(), "")
+        return 0
     rows, verdicts, record, right = [], [], [], True
     medians: dict[tuple[str, str, int], float] = {}
     for vocabulary in chosen.terms:

@@ -266,6 +266,18 @@ private:
     };
 
     // ---- plain models ----------------------------------------------------------------------------
+    // log(1 + x / smoothing), of small whole numbers from a table: most counts are.
+    double log_ratio(double x, double smoothing) {
+        if (smoothing != log_of_) {
+            for (std::size_t i = 0; i < SMALL; ++i)
+                log_small_[i] = std::log1p(static_cast<double>(i) / smoothing);
+            log_of_ = smoothing;
+        }
+        const bool small = x >= 0.0 && x < static_cast<double>(SMALL);
+        const std::size_t i = small ? static_cast<std::size_t>(x) : 0;
+        return small && static_cast<double>(i) == x ? log_small_[i] : std::log1p(x / smoothing);
+    }
+
     static double log_total(double total) { return total > 0.0 ? std::log(total) : 0.0; }
 
     void score_plain(const Entry* entries, std::size_t n, double* out) {
@@ -301,7 +313,7 @@ private:
                 counts.each(t, [&](const LivePair& p) {
                     const std::size_t k = static_cast<std::size_t>(p.k);
                     const double docs = counts.classes[k].documents;
-                    score[k] += std::log1p(p.count / alpha) + std::log(docs + alpha) -
+                    score[k] += log_ratio(p.count, alpha) + std::log(docs + alpha) -
                                 std::log(std::max(docs - p.count, 0.0) + alpha);
                 });
                 continue;
@@ -316,9 +328,9 @@ private:
                     score[static_cast<std::size_t>(p.k)] += x * (-row - std::log(others + alpha));
                 });
             } else {
-                in_all += x * std::log1p(of_term / alpha);
+                in_all += x * log_ratio(of_term, alpha);
                 counts.each(t, [&](const LivePair& p) {
-                    score[static_cast<std::size_t>(p.k)] += x * std::log1p(p.sum * idf / alpha);
+                    score[static_cast<std::size_t>(p.k)] += x * log_ratio(p.sum * idf, alpha);
                 });
             }
         }
@@ -356,6 +368,18 @@ private:
         return static_cast<double>(std::log1p(static_cast<float>(count)));
     }
 
+    // log(N_t s_k + τ) of each class: many terms of a document have the same N_t.
+    const double* expected_of(double frequency, const std::vector<double>& share) {
+        const std::size_t slot =
+            frequency < 1e18 ? static_cast<std::size_t>(frequency) % frequencies_.size() : 0;
+        double* found = expected_.data() + slot * share.size();
+        if (frequencies_[slot] == frequency) return found;
+        frequencies_[slot] = frequency;
+        for (std::size_t i = 0; i < share.size(); ++i)
+            found[i] = std::log(frequency * share[i] + reading.tau);
+        return found;
+    }
+
     void score_weighted(const Entry* entries, std::size_t n, double* out) {
         const std::size_t K = shown_.size(), all = counts.classes.size();
         std::vector<double>&share = scratch_[0], &row = scratch_[1], &sum = scratch_[2], &ridge = scratch_[3];
@@ -369,6 +393,8 @@ private:
             const LiveClass& c = counts.classes[static_cast<std::size_t>(shown_[i])];
             share[i] = (mass ? c.counts.value() : c.documents) / total;
         }
+        frequencies_.fill(-1.0);
+        expected_.resize(frequencies_.size() * K);
         double length = 0.0, squares = 0.0;
         for (std::size_t e = 0; e < n; ++e) {
             const u32 t = entries[e].term;
@@ -389,9 +415,10 @@ private:
             const double weight = bin < reading.weights.size() ? reading.weights[bin] : 0.0;
             if (weight == 0.0) continue;
             const double by = tf * weight;
-            for (std::size_t i = 0; i < K; ++i) row[i] -= by * std::log(frequency * share[i] + reading.tau);
+            const double* expected = expected_of(frequency, share);
+            for (std::size_t i = 0; i < K; ++i) row[i] -= by * expected[i];
             counts.each(t, [&](const LivePair& p) {
-                sum[static_cast<std::size_t>(p.k)] += by * std::log1p(p.count / reading.tau);
+                sum[static_cast<std::size_t>(p.k)] += by * log_ratio(p.count, reading.tau);
             });
         }
         double mean = 0.0;
@@ -482,6 +509,11 @@ private:
     std::vector<Entry> entries_;
     std::vector<std::size_t> ends_;
     std::vector<double> scratch_[4];
+    static constexpr std::size_t SMALL = 1 << 10;
+    std::array<double, SMALL> log_small_ = {};
+    double log_of_ = 0.0;                // the smoothing that they are of
+    std::array<double, 64> frequencies_ = {};
+    std::vector<double> expected_;  // of these frequencies, by class
 };
 
 }  // namespace tb
