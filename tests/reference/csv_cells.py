@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from tallybayes.tables.columns import text_of_number
 
-MISSING = ("", "NA", "?", "nan", "null")
+MISSING = ("", "NA", "?", "NaN", "nan", "null")
 TRUTH = {"true": "True", "TRUE": "True", "false": "False", "FALSE": "False"}
 
 
