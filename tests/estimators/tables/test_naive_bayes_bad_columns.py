@@ -270,7 +270,10 @@ def test_nested_columns_of_a_frame_are_left_out_and_said_so(model, frame):
     x, y = LIBRARIES[frame](NESTED), [0, 1] * 20
     with pytest.warns(LeftOutWarning, match="column '[zq]' holds values of the type") as said:
         fitted = model().fit(x, y)
-    assert [str(w.message).split("'")[1] for w in said] == ["z", "q"]
+    assert [str(w.message).split("'")[1] for w in said if w.category is LeftOutWarning] == [
+        "z",
+        "q",
+    ]
     numbers = LIBRARIES[frame]([{"n": row["n"]} for row in NESTED])
     assert fitted.schema_["column"].tolist() == ["n"]
     np.testing.assert_array_equal(fitted.predict_proba(x), model().fit(numbers, y).predict_proba(x))
