@@ -451,6 +451,13 @@ def test_rows_without_a_known_key_are_warned_of(way):
     getattr(model, way)({} if way.endswith("_one") else [{}])  # nothing is known, and that is said
 
 
+def test_a_row_of_weight_0_may_hold_what_a_batch_would_have_to_learn():
+    model = NaiveBayes().fit([{"x": 1.0}, {"x": 2.0}], list("ab"))
+    before = model.tally_
+    model.learn_one({"x": "p"}, "a", 0.0)
+    assert model.tally_ == before
+
+
 # ---- any order -----------------------------------------------------------------------------------
 VALUES = st.one_of(
     st.integers(-3, 3),

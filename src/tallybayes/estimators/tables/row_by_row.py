@@ -174,6 +174,9 @@ class RowByRow(TallyClassifier):
                 self._take_rows()
             else:
                 self._close_rows()
+            known = self.__sklearn_is_fitted__() and y in self.classes_.tolist()
+            if given == 0.0 and known:  # the row is none, and partial_fit wants one that weighs
+                return self
             return self.partial_fit([as_row(x)], [y], sample_weight=[given])
         except TypeError:  # a label that cannot be a key, or a row that is not a dict
             if not (rows.rows or rows.holds):

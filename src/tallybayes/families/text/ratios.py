@@ -17,14 +17,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.tally.terms import SLACK
 from tallybayes.tokens.rows import Documents
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 __all__ = ["BINS", "GroupCounts", "TermTable", "length_factor"]
 
@@ -74,6 +77,8 @@ class GroupCounts:
             The number of each one's group.
         n_classes : int
         """
+        import scipy.sparse as sp  # slow to import, and few models have groups
+
         size = np.diff(documents.indptr)
         each = np.repeat(groups, size) * documents.n_terms + documents.terms
         keys, place = np.unique(each, return_inverse=True)
@@ -320,6 +325,8 @@ class TermTable:
         groups: GroupCounts,
     ) -> Array:
         """As :meth:`sums`, each document without its whole group."""
+        import scipy.sparse as sp
+
         n_bins, shape = self.n_bins, (self.n_terms, self.n_classes)
         table = sp.csr_array((self.counts, self.classes, self.start), shape=shape)
         found = np.zeros((len(documents), self.n_classes, n_bins))
