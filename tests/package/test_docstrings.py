@@ -47,7 +47,7 @@ def test_every_classifier_has_an_example(name):
 def test_every_parameter_is_documented(name):
     cls = getattr(tallybayes, name)
     for parameter in inspect.signature(cls).parameters:
-        assert f"    {parameter} : " in cls.__doc__, parameter
+        assert f"\n{parameter} : " in inspect.getdoc(cls), parameter
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)

@@ -89,7 +89,7 @@ def kept_columns(
         If the source is text and typed files side by side.
     """
     files = _files(source)
-    if all(isinstance(file, ArrowRows) for file in files):
+    if all(isinstance(inner_of(file), ArrowRows) for file in files):
         return _of_arrow(source.name, files, kept, read)
     if all(isinstance(inner_of(file), TextFile) for file in files):
         schema = pa.schema([(name, pa.string()) for name in kept])

@@ -71,7 +71,7 @@ def _plain(column: Column) -> Any:
         days = column.values
         moments = np.round(np.where(np.isnan(days), 0.0, days) * 86_400e6)
         times = moments.astype(np.int64).astype("datetime64[us]")
-        times[np.isnan(days)] = np.datetime64("NaT")
+        times[np.isnan(days)] = np.datetime64("NaT", "us")
         return times
     values = values_of(column)
     if not isinstance(column, Empty) and column.what == "boolean":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import subprocess
 import sys
@@ -283,8 +284,11 @@ except ImportError as error:
 
 
 def test_a_connection_of_another_library_is_refused():
-    with pytest.raises(TypeError, match=r"what duckdb.connect\(\) gives, got a Connection"):
-        LazyNaiveBayes("t", "y", connection=sqlite3.connect(":memory:"))
+    with (
+        contextlib.closing(sqlite3.connect(":memory:")) as other,
+        pytest.raises(TypeError, match=r"what duckdb.connect\(\) gives, got a Connection"),
+    ):
+        LazyNaiveBayes("t", "y", connection=other)
 
 
 # ---- names that differ in case only --------------------------------------------------------------

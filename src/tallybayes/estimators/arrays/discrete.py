@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from numbers import Real
+from textwrap import dedent
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -53,9 +55,11 @@ Classifier = TypeVar("Classifier", bound=type)
 
 def shares_parameters(cls: Classifier) -> Classifier:
     """Put the shared descriptions in place of lines such as ``<alpha>`` of a class's docstring."""
-    for name, text in PARAMETERS.items():
-        if cls.__doc__:  # python -OO has none
-            cls.__doc__ = cls.__doc__.replace(f"    <{name}>\n", text.lstrip("\n"))
+    if cls.__doc__:  # python -OO has none
+        described = inspect.cleandoc(cls.__doc__)  # from Python 3.13 on it is indented no more
+        for name, text in PARAMETERS.items():
+            described = described.replace(f"<{name}>\n", dedent(text).lstrip("\n"))
+        cls.__doc__ = described + "\n"
     return cls
 
 

@@ -41,8 +41,10 @@ class Stream(io.RawIOBase):
     def __init__(self, path: str) -> None:
         self.size: int | None = None
         self._pending: bytes
+        self._raw: Any = None  # where nothing can be opened there is nothing to close
+        self._file: Any = None
         if path == "-":
-            self._raw: Any = _piped(sys.stdin.fileno) or io.BytesIO(sys.stdin.buffer.read())
+            self._raw = _piped(sys.stdin.fileno) or io.BytesIO(sys.stdin.buffer.read())
         elif read_once(path):
             pipe = open(path, "rb", buffering=0)  # noqa: SIM115  # closed with what reads it
             self._raw = _piped(pipe.fileno, pipe) or pipe
@@ -123,8 +125,9 @@ class Stream(io.RawIOBase):
         return len(data)
 
     def close(self) -> None:
-        self._raw.close()
-        self._file.close()
+        for file in (self._raw, self._file):
+            if file is not None:
+                file.close()
         super().close()
 
 
