@@ -279,7 +279,7 @@ def _paths(source: Any) -> list[str]:
 
 
 def _beginning(paths: Sequence[str]) -> tuple[str | None, bytes]:
-    """The format of the first file, and its first bytes; None where paths are no files."""
+    """The format of the first file, and its first bytes; None where they are not files."""
     from tallybayes.sources.databases.duckdb import is_file
     from tallybayes.sources.databases.names import is_url
 

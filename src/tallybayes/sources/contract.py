@@ -133,7 +133,7 @@ def parts_kept(
     if not kept:
         return source.parts(names, as_written)
     if getattr(source, "keeps", False):
-        return source.parts(names, as_written, kept)  # type: ignore[call-arg]
+        return source.parts(names, as_written, kept)  # type: ignore[call-arg]  # it `keeps`
     both = None if names is None else list(dict.fromkeys([*names, *kept]))
     return source.parts(both, as_written)
 

@@ -169,7 +169,7 @@ def csv(
     Raises
     ------
     ValueError
-        For an option that cannot be, and (a SourceError) if there is no file, or one that cannot be
+        If an option has a wrong value, and (a SourceError) if there is no file or one cannot be
         read.
 
     See Also
@@ -273,7 +273,7 @@ def files(
     Raises
     ------
     ValueError
-        For an option that cannot be, and (a SourceError) if there is no file, or one that cannot be
+        If an option has a wrong value, and (a SourceError) if there is no file or one cannot be
         read, or if two columns get one name.
 
     See Also

@@ -54,7 +54,7 @@ class Flattening:
         return [name for name in names if name not in self._paths]
 
     def row(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """A row, flattened; null is no value.
+        """A row with the keys of its objects as columns; nulls are left out.
 
         Raises
         ------

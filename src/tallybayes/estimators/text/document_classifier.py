@@ -471,7 +471,7 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
 
 
 def _need_classes(labels: NDArray[Any]) -> None:
-    """Raises ValueError where there is no class."""
+    """Raises ValueError if the model knows no class."""
     if not len(labels):
         raise ValueError(
             "this TextNB holds no documents: all that it learned was removed. Learn some first"

@@ -34,7 +34,7 @@ class DocumentSubject(Subject):
         return np.asarray(self.model.tally_.documents, dtype=np.float64)
 
     @property
-    def samples_first(self) -> bool:  # type: ignore[override]
+    def samples_first(self) -> bool:  # type: ignore[override]  # an attribute there
         return not isinstance(self.model._fitted(), DocumentModel)
 
     @property

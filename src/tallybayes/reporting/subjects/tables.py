@@ -67,7 +67,7 @@ class TableSubject(Subject):
         return bool(self._held.chosen.stale)
 
     @property
-    def samples_first(self) -> bool:  # type: ignore[override]
+    def samples_first(self) -> bool:  # type: ignore[override]  # an attribute there
         return not self._is_weighted
 
     def left_out(
@@ -95,7 +95,7 @@ class TableSubject(Subject):
         return LeftOut(np.arange(n), log_proba, ones, "counts")
 
     @property
-    def learns_in_parts(self) -> bool:  # type: ignore[override]
+    def learns_in_parts(self) -> bool:  # type: ignore[override]  # an attribute there
         return not self._is_weighted
 
     # ---- columns ---------------------------------------------------------------------------------

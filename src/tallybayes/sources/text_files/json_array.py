@@ -65,7 +65,7 @@ class ElementLines(io.RawIOBase):
     @property
     def done(self) -> float | None:
         """The share of the file that has been read."""
-        return self._stream.done  # type: ignore[no-any-return]
+        return self._stream.done  # type: ignore[no-any-return]  # a float or None
 
     def readable(self) -> bool:
         return True
@@ -123,7 +123,7 @@ class ElementLines(io.RawIOBase):
     def _sign(self) -> str:
         """The next character that is no space; nothing at the end."""
         while True:
-            self._at = SPACE.match(self._text, self._at).end()  # type: ignore[union-attr]
+            self._at = SPACE.match(self._text, self._at).end()  # type: ignore[union-attr]  # of 0 or more
             if self._at < len(self._text) or not self._more():
                 return self._text[self._at : self._at + 1]
 

@@ -132,7 +132,7 @@ class DocumentSource(ABC):
         Raises
         ------
         Failure
-            For documents that are no rows, and columns that are not there.
+            If the documents are not rows of a table, and if a column does not exist.
         """
         if names:
             raise Failure(
@@ -145,7 +145,7 @@ class DocumentSource(ABC):
         Raises
         ------
         Failure
-            For documents that are no rows, and a column that is not there.
+            If the documents are not rows of a table, and if the column does not exist.
         """
         if group is not None:
             raise Failure(
