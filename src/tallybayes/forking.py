@@ -17,8 +17,13 @@ __all__ = ["new_lock"]
 PATIENCE = 1.0
 """Seconds that a fork waits for all locks of changes in place, which take microseconds."""
 
-_long: weakref.WeakValueDictionary[tuple[int, str], Any] = weakref.WeakValueDictionary()
-_short: weakref.WeakValueDictionary[tuple[int, str], Any] = weakref.WeakValueDictionary()
+Locks = dict[weakref.ref[Any], tuple[weakref.ref[Any], str]]
+"""Locks, and the attribute of the object that holds each. A lock that is gone takes its entry away.
+They are the keys as their hashes do not coincide, and a plain dict is several times as quick as a
+WeakKeyDictionary."""
+
+_long: Locks = {}
+_short: Locks = {}
 _forking = threading.local()
 
 
@@ -36,15 +41,18 @@ def new_lock(holder: Any, name: str, *, in_place: bool) -> threading.RLock:
     """
     # set in one step: two threads get the same
     lock: threading.RLock = holder.__dict__.setdefault(name, threading.RLock())
-    (_short if in_place else _long)[id(holder), name] = holder
+    locks = _short if in_place else _long
+    locks[weakref.ref(lock, locks.pop)] = weakref.ref(holder), name
     return lock
 
 
 def _wait() -> None:
     _forking.locks = held = []
     patience = PATIENCE
-    for (_, name), holder in list(_short.items()):
-        lock = holder.__dict__[name]
+    for found in _short.copy():
+        lock = found()
+        if lock is None:
+            continue
         if lock.acquire(timeout=patience):
             held.append(lock)
         else:
@@ -58,8 +66,11 @@ def _go_on() -> None:
 
 def _renew() -> None:
     for locks in (_short, _long):
-        for (_, name), holder in list(locks.items()):
-            holder.__dict__[name] = threading.RLock()
+        for found, name in locks.copy().values():
+            holder = found()
+            if holder is not None:
+                del holder.__dict__[name]
+                new_lock(holder, name, in_place=locks is _short)
 
 
 if hasattr(os, "register_at_fork"):

@@ -141,9 +141,10 @@ def in_notebook() -> bool:
 
 def _is_wanted() -> bool:
     """Whether a bar may be shown here and now."""
-    if _wanted is None and os.environ.get("TALLYBAYES_PROGRESS") != "0":
-        return in_notebook() or bool(sys.stderr is not None and sys.stderr.isatty())
-    return bool(_wanted)
+    if _wanted is not None:
+        return _wanted
+    seen = in_notebook() or (sys.stderr is not None and sys.stderr.isatty())
+    return seen and os.environ.get("TALLYBAYES_PROGRESS") != "0"
 
 
 class NotebookBar:

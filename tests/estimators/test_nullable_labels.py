@@ -165,3 +165,19 @@ def test_codes_give_the_labels_back(values):
     classes, codes = labels_and_codes(labels)
     assert classes[codes].tolist() == values
     assert codes_of(labels, classes).tolist() == codes.tolist()
+
+
+WORDS = st.text(max_size=9) | st.sampled_from(["", "a", "b", "a" * 9, "é", "語", "a\0b", "\0a"])
+
+
+@given(st.lists(WORDS, min_size=1, max_size=30), st.sampled_from("<>=O"), st.integers(1, 3))
+def test_codes_give_strings_back(words, kind, step):
+    """Whatever array holds them: of either byte order, of objects, strided."""
+    words = [word.rstrip("\0") for word in words]  # which NumPy does not tell from the end
+    array = np.array(words, dtype=object) if kind == "O" else np.array(words)
+    array = array if kind == "O" else array.astype(array.dtype.newbyteorder(kind))
+    labels = np.repeat(array, step)[::step]
+    classes, codes = labels_and_codes(labels)
+    assert classes.tolist() == sorted(set(words))
+    assert classes.dtype == array.dtype
+    assert [classes.tolist()[code] for code in codes] == words

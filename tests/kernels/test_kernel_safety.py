@@ -149,6 +149,9 @@ def test_counts_are_not_written_to_a_copy_of_a_fortran_array(kernel):
 
 WRITING = {
     "rank_labels": lambda out: _kernels.rank_labels(np.arange(4), 99, out((4,), np.int32), 1),
+    "rank_items": lambda out: _kernels.rank_items(
+        np.ones((4, 2), dtype=np.uint8), out((4,), np.int32)
+    ),
     "bin_entries": lambda out: _kernels.bin_entries(
         np.arange(4), np.zeros(1), out((4,), np.int32), 1
     ),

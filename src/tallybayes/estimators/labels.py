@@ -16,6 +16,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
+from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import IndexOrderWarning, warn_user
 from tallybayes.estimators.array_api import as_numpy
@@ -229,6 +230,21 @@ class _Numbers(dict[Any, int]):
         return number
 
 
+def _numbered(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
+    """The distinct labels of strings or objects in order of appearance, and each row's index among
+    them."""
+    if y.dtype.kind == "U" and y.dtype.itemsize:
+        codes = np.empty(len(y), dtype=np.int32)
+        items = np.ascontiguousarray(y).view(np.uint8).reshape(len(y), y.dtype.itemsize)
+        return y[_kernels.rank_items(items, codes)], codes
+    labels, numbers = y.tolist(), _Numbers()
+    codes = np.fromiter(map(numbers.__getitem__, labels), dtype=np.int32, count=len(labels))
+    found = list(numbers)
+    distinct = np.empty(len(found), dtype=y.dtype)
+    distinct[:] = found
+    return distinct, codes
+
+
 def labels_and_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
     """The sorted distinct labels of y, and each row's index among them.
 
@@ -241,12 +257,9 @@ def labels_and_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
         ranked = ranked_whole_numbers(y, get_num_threads())
         if ranked is not None:
             return ranked
-    if y.dtype.kind in "OUT":  # a dictionary is much quicker than sorting strings
-        labels, numbers = y.tolist(), _Numbers()
-        numbered = np.fromiter(map(numbers.__getitem__, labels), dtype=np.int32, count=len(labels))
-        found = list(numbers)
-        distinct = np.empty(len(found), dtype=y.dtype)
-        distinct[:] = found
+    if y.dtype.kind in "OUT":  # a hash table is much quicker than sorting strings
+        distinct, numbered = _numbered(y)
+        found = distinct.tolist()
         try:
             classes = np.unique(distinct)
         except TypeError:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from reference import LAYOUTS, count_classes, rank_labels
 from reference.inputs import INTEGERS, WEIGHTS
@@ -96,6 +98,31 @@ def test_labels_of_several_chunks_are_ranked(threads):
     expected, inverse = np.unique(y, return_inverse=True)
     np.testing.assert_array_equal(values, expected)
     np.testing.assert_array_equal(codes, inverse)
+
+
+@given(
+    size=st.sampled_from([0, 1, 3, 4, 8, 12, 15, 16, 17, 28, 40]),
+    kinds=st.lists(st.integers(0, 3), max_size=90),
+)
+def test_items_are_ranked_in_order_of_appearance(size, kinds):
+    """Items of any width, which differ in their last byte only."""
+    items = np.full((len(kinds), size), 7, dtype=np.uint8)
+    items[:, -1:] = np.array(kinds, dtype=np.uint8)[:, None]
+    codes = np.full(len(kinds), -7, dtype=np.int32)
+    first = _kernels.rank_items(items, codes)
+    found = [bytes(item) for item in items]
+    order = list(dict.fromkeys(found))
+    assert codes.tolist() == [order.index(item) for item in found]
+    assert first.tolist() == [found.index(item) for item in order]
+
+
+def test_many_items_are_ranked():
+    items = np.random.default_rng(6).integers(0, 40, (5000, 2)).astype(np.uint8)
+    codes = np.empty(5000, dtype=np.int32)
+    first = _kernels.rank_items(items, codes)
+    _, expected, inverse = np.unique(items, axis=0, return_index=True, return_inverse=True)
+    assert sorted(first.tolist()) == sorted(expected.tolist())
+    np.testing.assert_array_equal(first[codes], expected[inverse])
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)

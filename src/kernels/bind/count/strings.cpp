@@ -1,4 +1,6 @@
-// The binding of the kernel that turns strings into codes: Arrow streams in, arrays and lists out.
+// The binding of the kernels that turn strings into codes: Arrow streams or arrays in, arrays and lists
+// out.
+#include "bind/arrays.hpp"
 #include "bind/modules.hpp"
 #include "count/strings.hpp"
 
@@ -66,8 +68,29 @@ nb::list encode_strings_(const nb::list& streams, int threads) {
     return out;
 }
 
+// codes[i] = the rank of row i of `items` (n, bytes of an item) among its distinct rows, in order of
+// appearance. Returns the first row of each.
+nb::object rank_items_(InTable<std::uint8_t> items, OutVector<i32> codes) {
+    const i64 n = static_cast<i64>(items.shape(0)), size = static_cast<i64>(items.shape(1));
+    need(codes, 0, n, "codes");
+    if (n > std::numeric_limits<i32>::max()) throw nb::value_error("there are 2^31 items or more");
+    std::vector<i64> first;
+    {
+        nb::gil_scoped_release release;
+        const char* bytes = reinterpret_cast<const char*>(items.data());
+        TextRanks ranks;
+        for (i64 i = 0; i < n; ++i) {
+            const i32 rank = ranks.rank(Text::anywhere(bytes + i * size, size, (n - i) * size));
+            if (rank == static_cast<i32>(first.size())) first.push_back(i);
+            codes.data()[i] = rank;
+        }
+    }
+    return nb::cast(as_array(std::move(first)));
+}
+
 }  // namespace
 
 void bind_strings(nb::module_& m) {
     m.def("encode_strings", &encode_strings_, "streams"_a, "threads"_a);
+    m.def("rank_items", &rank_items_, "items"_a, "codes"_a.noconvert());
 }

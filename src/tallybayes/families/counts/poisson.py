@@ -38,6 +38,9 @@ __all__ = ["Poisson", "PoissonDensity"]
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
+MOST_COUNTS = 1024
+"""How many of 0, 1, … a table of scores holds at most."""
+
 
 @dataclass(frozen=True)
 class Poisson(NumberFamily):
@@ -248,6 +251,16 @@ class PoissonDensity(TunableDensity, LearningDensity):
 
     def log_density(self, x: Array) -> Array:
         return self._score(x[:, None], *self.posterior)
+
+    @cached_property
+    def _of_counts(self) -> Array | None:
+        shape, rate = self.posterior
+        top = float((shape / rate).max())
+        most = top + 8.0 * np.sqrt(top) + 16.0  # nearly all rows that the rates expect
+        return self.log_density(np.arange(most)) if most <= MOST_COUNTS else None
+
+    def of_counts(self) -> Array | None:
+        return self._of_counts
 
     def drawn(self, x: Array, rng: Any, n: int) -> Array:
         shape, rate = self._posterior(self.n, self.total, self.n.sum(), self.total.sum())
