@@ -40,6 +40,18 @@ def test_any_split_and_any_order_give_the_same_tally(rows, cut):
     assert whole.counts.sum() == len(rows)
 
 
+@given(st.lists(NUMBERS, min_size=1, max_size=100), st.integers(2, 20), st.integers(0, 60))
+def test_a_finer_grid_is_coarsened_as_far_as_it_must(values, budget, shift):
+    codes = np.zeros(len(values))
+    fine = count(np.array(values), codes, budget=200)
+    fine.budget = budget
+    coarse = fine.coarsened(0)
+    assert coarse == count(np.array(values), codes, budget=budget)
+    further = fine.coarsened(shift)
+    assert further.shift == max(shift, coarse.shift)
+    assert further == coarse.coarsened(shift)
+
+
 @given(st.lists(NUMBERS, min_size=1, max_size=300))
 def test_cells_hold_the_values_between_their_edges(values):
     x = np.array(values)

@@ -42,6 +42,19 @@ def _keys_of_both(mine: Keys, theirs: Keys) -> Keys:
     return keys[np.flatnonzero(np.diff(keys, prepend=keys[:1] - 1))]
 
 
+def _bits_until_joined(keys: Keys, n_cells: int) -> int:
+    """How many more bits have to be dropped until ascending keys have at most so many cells."""
+    if len(keys) <= n_cells:
+        return 0
+    magnitude = np.where(keys < 0, -keys - 1, keys)
+    differ = magnitude[1:] ^ magnitude[:-1]
+    # two neighbours are one cell when all bits in which they differ are gone; signs never go
+    bits = np.frexp(differ.astype(np.float64))[1].astype(np.int64)
+    bits -= (bits > 0) & (differ >> np.maximum(bits - 1, 0) == 0)  # rounded up to a power of two
+    bits[(keys[1:] < 0) != (keys[:-1] < 0)] = 64
+    return int(np.partition(bits, len(bits) - n_cells)[len(bits) - n_cells])
+
+
 def _float_of(magnitude: Keys) -> Array:
     return magnitude.astype(np.int64).view(np.float64)
 
@@ -95,7 +108,7 @@ class GridCounts(Tally):
         """The same counts on a grid with at least `shift` bits dropped, and within the budget."""
         keys, counts, now = self.keys, self.counts, self.shift
         while now < shift or len(keys) > self.budget:
-            by = max(1, shift - now)
+            by = shift - now if now < shift else _bits_until_joined(keys, self.budget)
             keys, now = _coarser(keys, by), now + by
             if len(keys):
                 first = np.flatnonzero(np.diff(keys, prepend=keys[:1] - 1))
@@ -110,15 +123,16 @@ class GridCounts(Tally):
 
     def _joined(self, other: Self) -> tuple[Self, Self]:
         """Both tallies on one grid with the cells of both."""
-        shift = max(self.shift, other.shift)
+        mine, theirs = self, other
+        shift = max(mine.shift, theirs.shift)
         while True:
-            mine, theirs = self.coarsened(shift), other.coarsened(shift)
+            mine, theirs = mine.coarsened(shift), theirs.coarsened(shift)
             shift = max(mine.shift, theirs.shift)
             if mine.shift == theirs.shift:
                 keys = _keys_of_both(mine.keys, theirs.keys)
                 if len(keys) <= self.budget:
                     break
-                shift += 1
+                shift += _bits_until_joined(keys, self.budget)
         return (
             type(self)(shift, keys, mine._onto(keys), self.budget),
             type(self)(shift, keys, theirs._onto(keys), self.budget),
