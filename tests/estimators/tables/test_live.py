@@ -16,7 +16,12 @@ from tallybayes import NaiveBayes
 from tallybayes.errors import NegativeTally, StaleWarning, UnseenLevel
 from tallybayes.estimators.locked_learning import LIVE
 from tallybayes.families import Bernoulli, Binned, Categorical, Dirichlet, Gaussian, Poisson
-from tallybayes.models.live.score import MAX_GROWTH, MAX_UNASKED_ROWS
+from tallybayes.models.live.score import (
+    FEW_ROWS,
+    MAX_GROWTH,
+    MAX_GROWTH_OF_MANY,
+    MAX_UNASKED_ROWS,
+)
 
 SETTLED = {  # nothing is chosen when the tally is read
     "levels": {"n": Categorical(), "m": Categorical(), "k": Categorical()},
@@ -106,11 +111,15 @@ def test_between_choices_the_counts_follow_and_a_batch_reads_everything(columns)
     assert LIVE not in vars(model)
 
 
-def test_after_a_quarter_more_rows_everything_is_chosen_again():
-    stream = Stream(NaiveBayes(), 100)
-    for i, (row, label) in enumerate(rows(26, seed=3)):
+@pytest.mark.parametrize(
+    ("held", "room"),
+    [(100, 100 * MAX_GROWTH), (FEW_ROWS + 10, (FEW_ROWS + 10) * MAX_GROWTH_OF_MANY)],
+)
+def test_after_so_many_more_rows_everything_is_chosen_again(held, room):
+    stream = Stream(NaiveBayes(), held)
+    for i, (row, label) in enumerate(rows(int(room) + 1, seed=3)):
         stream.learn(row, label)
-        if i < MAX_GROWTH * 100:
+        if i < room and (i < 3 or i > room - 3 or i % 50 == 0):
             stream.model.predict_one(row)
             assert LIVE in vars(stream.model)
     assert LIVE not in vars(stream.model)

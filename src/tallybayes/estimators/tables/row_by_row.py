@@ -121,8 +121,8 @@ class RowByRow(TallyClassifier):
         The row is read by the model when it is next asked for something; learning costs no reading.
         Where rows are learned, forgotten and asked in turn, what a row touches changes with it (all
         of it fades under a half-life), and families, bins and calibrations stay as chosen until a
-        quarter as many rows have come or gone; a call for a whole table reads and chooses
-        everything from scratch.
+        quarter as many rows have come or gone, or as many where there were more than 1,000; a call
+        for a whole table reads and chooses everything from scratch.
 
         Parameters
         ----------

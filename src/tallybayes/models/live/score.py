@@ -2,7 +2,7 @@
 
 Families, bins, widths, strengths and sizes of negative binomials stay as they were chosen when the
 tally was last read; the counts of the cells of each row are updated. The tally is read again, and
-everything chosen again, when the rows have grown by MAX_GROWTH or a row does not fit these choices.
+everything chosen again, when the rows have grown by a share or a row does not fit these choices.
 
 The cells of all columns stand side by side: a row takes a handful of array operations, however many
 columns it has.
@@ -37,8 +37,10 @@ __all__ = ["LiveScore", "Outgrown", "live_score"]
 
 Array = NDArray[np.float64]
 
-MAX_GROWTH = 0.25
-"""Rows learned since the tally was read, as a share of those it held, until it is read again."""
+FEW_ROWS = 1000
+MAX_GROWTH, MAX_GROWTH_OF_MANY = 0.25, 1.0
+"""Rows learned since the tally was read, as a share of those it held, until it is read again: of up
+to FEW_ROWS, and of more. The choices of many rows seldom change."""
 MAX_UNASKED_ROWS = 64
 """Rows learned without a question in between after which following them no longer pays. Documents
 are followed however many come: reading all of their terms again costs far more."""
@@ -80,7 +82,8 @@ class LiveScore:
         self.rank = {label: k for k, label in enumerate(model.schema.classes.tolist())}
         self.fallback = int(np.argmax(model.log_prior))
         self.lock = new_lock(self, "lock", in_place=True)
-        self.room = MAX_GROWTH * float(classes.effective_rows.sum())
+        rows = float(classes.effective_rows.sum())
+        self.room = rows * (MAX_GROWTH if rows <= FEW_ROWS else MAX_GROWTH_OF_MANY)
         self.unasked = 0
         self.found = 0
         self.cells = LiveCells(len(self.rank))
