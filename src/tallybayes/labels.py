@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 from tallybayes import _kernels
 from tallybayes.errors import IncompatibleTallies
 
-__all__ = ["are_among", "joined_labels", "places_among", "ranked_whole_numbers"]
+__all__ = [
+    "are_among",
+    "joined_labels",
+    "numbered_strings",
+    "places_among",
+    "ranked_whole_numbers",
+]
 
 Labels = NDArray[Any]
 
@@ -51,6 +57,13 @@ def ranked_whole_numbers(y: Labels, threads: int) -> tuple[Labels, NDArray[np.in
     widest = min(MAX_LABEL_RANGE, max(4096, 4 * len(y)))
     values = _kernels.rank_labels(y, widest, codes, threads)
     return None if values is None else (values.astype(y.dtype), codes)
+
+
+def numbered_strings(y: Labels) -> tuple[Labels, NDArray[np.int32]]:
+    """The distinct strings of an array in order of appearance, and each row's index among them."""
+    codes = np.empty(len(y), dtype=np.int32)
+    items = np.ascontiguousarray(y).view(np.uint8).reshape(len(y), y.dtype.itemsize)
+    return y[_kernels.rank_items(items, codes)], codes
 
 
 def joined_labels(a: Labels, b: Labels) -> Labels:

@@ -16,11 +16,15 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import IndexOrderWarning, warn_user
 from tallybayes.estimators.array_api import as_numpy
-from tallybayes.labels import are_among, places_among, ranked_whole_numbers
+from tallybayes.labels import (
+    are_among,
+    numbered_strings,
+    places_among,
+    ranked_whole_numbers,
+)
 from tallybayes.tables import Table
 
 __all__ = [
@@ -233,10 +237,8 @@ class _Numbers(dict[Any, int]):
 def _numbered(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
     """The distinct labels of strings or objects in order of appearance, and each row's index among
     them."""
-    if y.dtype.kind == "U" and y.dtype.itemsize:
-        codes = np.empty(len(y), dtype=np.int32)
-        items = np.ascontiguousarray(y).view(np.uint8).reshape(len(y), y.dtype.itemsize)
-        return y[_kernels.rank_items(items, codes)], codes
+    if y.dtype.kind == "U":
+        return numbered_strings(y)
     labels, numbers = y.tolist(), _Numbers()
     codes = np.fromiter(map(numbers.__getitem__, labels), dtype=np.int32, count=len(labels))
     found = list(numbers)
