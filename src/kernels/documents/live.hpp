@@ -103,6 +103,8 @@ public:
         const std::size_t fault = read(documents, true);
         if (fault != NO_FAULT) return fault;
         counts.reserve(vocabulary_.size());
+        counts.let_come(documents.size());
+        without_.clear();
         counts.attempt([&] {
             each_document([&](std::size_t i, const Entry* entries, std::size_t n) {
                 const CountedValues value(*this, entries, n);
@@ -114,14 +116,22 @@ public:
         return NO_FAULT;
     }
 
+    // Lets everything fade as if a document had come.
+    void pass_one() {
+        counts.let_come(1);
+        counts.pass(1);
+        without_.clear();
+    }
+
     // Takes documents away, all or none; `done` says which.
     std::size_t forget(const std::vector<TextView>& documents, const i32* codes, const double* weights,
                        bool& done) {
         done = false;
-        const std::size_t fault = read(documents, counts.pruned > 0.0);
+        const std::size_t fault = read(documents, counts.pruned() > 0.0);
         if (fault != NO_FAULT) return fault;
         if (vocabulary_.unknown) return NO_FAULT;
         counts.reserve(vocabulary_.size());
+        without_.clear();
         done = counts.attempt([&] {
             const bool taken = each_document([&](std::size_t i, const Entry* entries, std::size_t n) {
                 const CountedValues value(*this, entries, n);
@@ -134,7 +144,7 @@ public:
         });
         if (done && reading.ridge_classes)
             for (const Entry& e : entries_)
-                if (counts.frequency(e.term) == 0.0) ridge_of(e.term) = {};
+                if (!counts.holds(e.term)) ridge_of(e.term) = {};
         return NO_FAULT;
     }
 
@@ -145,7 +155,7 @@ public:
         each_document([&](std::size_t i, Entry* entries, std::size_t n) {
             n = static_cast<std::size_t>(
                 std::remove_if(entries, entries + n,
-                               [&](const Entry& e) { return counts.frequency(e.term) == 0.0; }) -
+                               [&](const Entry& e) { return !counts.holds(e.term); }) -
                 entries);
             double* to = out + i * shown_.size();
             if (reading.event == LiveEvent::weighted)
@@ -291,11 +301,12 @@ private:
         base.assign(K, 0.0), total.assign(K, 0.0), score.assign(K, 0.0);
         double sum = 0.0;
         for (std::size_t k = 0; k < K && !bernoulli; ++k) {
-            const double held = counts.classes[k].sums.value();
+            const double held = counts.sums_of(k);
             total[k] = held;
             if (by_idf) {
-                total[k] = log_all * held - counts.classes[k].logs.value();
-                if (total[k] <= LOST * log_all * held) total[k] = 0.0;  // every document has its terms
+                total[k] = log_all * held - counts.logs_of(k);
+                const double lost = LOST * (log_all + counts.log_scale()) * held;
+                if (total[k] <= lost) total[k] = 0.0;  // every document has its terms
             }
             sum += total[k];
         }
@@ -312,7 +323,7 @@ private:
             if (bernoulli) {
                 counts.each(t, [&](const LivePair& p) {
                     const std::size_t k = static_cast<std::size_t>(p.k);
-                    const double docs = counts.classes[k].documents;
+                    const double docs = counts.documents_of(k);
                     score[k] += log_ratio(p.count, alpha) + std::log(docs + alpha) -
                                 std::log(std::max(docs - p.count, 0.0) + alpha);
                 });
@@ -336,11 +347,10 @@ private:
         }
         for (std::size_t i = 0; i < shown_.size(); ++i) {
             const std::size_t k = static_cast<std::size_t>(shown_[i]);
-            const LiveClass& c = counts.classes[k];
-            const double prior = std::log(c.documents) - log_all;
+            const double docs = counts.documents_of(k), prior = std::log(docs) - log_all;
             if (bernoulli) {
                 out[i] = prior + without_any(k) + score[k] +
-                         length * (std::log(alpha) - std::log(c.documents + alpha));
+                         length * (std::log(alpha) - std::log(docs + alpha));
             } else if (complement) {
                 out[i] = length * log_total(sum - total[k] + alpha * V) + in_all + score[k];
             } else {
@@ -353,13 +363,37 @@ private:
 
     // Of Bernoulli: the score of a document without terms, from the numbers of terms of each count.
     double without_any(std::size_t k) {
+        const double docs = counts.documents_of(k), alpha = reading.alpha, none = std::log(docs + alpha);
+        const double of_all = static_cast<double>(counts.terms) * (none - std::log(docs + 2.0 * alpha));
+        if (counts.fades()) {
+            if (without_.size() != counts.classes.size()) add_up_without();
+            return of_all + without_[k];
+        }
         counts.keep_same();
-        const LiveClass& c = counts.classes[k];
-        const double alpha = reading.alpha, none = std::log(c.documents + alpha);
-        double found = static_cast<double>(counts.terms) * (none - std::log(c.documents + 2.0 * alpha));
-        for (const auto& [count, n] : c.same)
-            found += static_cast<double>(n) * (std::log(std::max(c.documents - count, 0.0) + alpha) - none);
+        double found = of_all;
+        for (const auto& [count, n] : counts.classes[k].same)
+            found += static_cast<double>(n) * (std::log(std::max(docs - count, 0.0) + alpha) - none);
         return found;
+    }
+    // Counts that fade all differ, and a pass over the terms adds them up, once after each change: Σ_t
+    // log((N_k − N_tk + α) / (N_k + α)) of each class, the logarithm of a product that is kept in range.
+    void add_up_without() {
+        constexpr double SMALLEST = 1e-100;
+        const std::size_t K = counts.classes.size();
+        const double alpha = reading.alpha;
+        std::vector<double> product(K, 1.0), docs(K);
+        for (std::size_t k = 0; k < K; ++k) docs[k] = counts.documents_of(k);
+        without_.assign(K, 0.0);
+        const auto take = [&](std::size_t k) {
+            without_[k] += std::log(product[k]);
+            product[k] = 1.0;
+        };
+        counts.each_count([&](std::size_t k, double count) {
+            const double share = (std::max(docs[k] - count, 0.0) + alpha) / (docs[k] + alpha);
+            if (share < SMALLEST || product[k] < SMALLEST) take(k);
+            product[k] *= share;
+        });
+        for (std::size_t k = 0; k < K; ++k) take(k);
     }
 
     // ---- the weighted model ----------------------------------------------------------------------
@@ -386,12 +420,12 @@ private:
         share.assign(K, 0.0), row.assign(K, 0.0), sum.assign(all + 1, 0.0);
         ridge.assign(static_cast<std::size_t>(reading.ridge_classes), 0.0);
         double total = 0.0;
-        for (const LiveClass& c : counts.classes) total += reading.mass ? c.counts.value() : c.documents;
+        for (std::size_t k = 0; k < all; ++k) total += reading.mass ? counts.counts_of(k) : counts.documents_of(k);
         const bool mass = reading.mass && total > 0.0;  // of no term at all, documents
         if (!mass) total = std::max(counts.documents(), 1e-300);
         for (std::size_t i = 0; i < K; ++i) {
-            const LiveClass& c = counts.classes[static_cast<std::size_t>(shown_[i])];
-            share[i] = (mass ? c.counts.value() : c.documents) / total;
+            const std::size_t k = static_cast<std::size_t>(shown_[i]);
+            share[i] = (mass ? counts.counts_of(k) : counts.documents_of(k)) / total;
         }
         frequencies_.fill(-1.0);
         expected_.resize(frequencies_.size() * K);
@@ -442,7 +476,7 @@ private:
         in_order_.resize(vocabulary_.size(), 0);
         std::vector<u32> fresh;
         for (std::size_t t = 0; t < in_order_.size(); ++t)
-            if (!in_order_[t] && counts.frequency(static_cast<u32>(t)) != 0.0)
+            if (!in_order_[t] && counts.holds(static_cast<u32>(t)))
                 fresh.push_back(static_cast<u32>(t));
         if (by_bucket_) {
             const auto before = [&](u32 a, u32 b) {
@@ -509,6 +543,7 @@ private:
     std::vector<Entry> entries_;
     std::vector<std::size_t> ends_;
     std::vector<double> scratch_[4];
+    std::vector<double> without_;  // by class, of Bernoulli where counts fade; empty where they changed
     static constexpr std::size_t SMALL = 1 << 10;
     std::array<double, SMALL> log_small_ = {};
     double log_of_ = 0.0;                // the smoothing that they are of

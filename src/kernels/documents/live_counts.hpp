@@ -1,6 +1,9 @@
 // The tally of documents that come and go one by one: N_tk, the documents of class k that hold term t,
 // by weight, and V_tk, the sums of their values. What a score needs of all terms is kept beside them:
 // the number of terms, Σ_t N_tk, Σ_t V_tk, Σ_t V_tk log N_t, and how many terms of a class have each N_tk.
+//
+// With a half-life every document that comes takes a share of all weights. No pass over the terms does
+// that: weights are kept times a scale that grows by that share, and divided by it where they are read.
 #pragma once
 #include <cmath>
 #include <cstring>
@@ -29,12 +32,14 @@ private:
 
 constexpr double MAX_RESIDUE_ROWS = 0x1p-30;  // as tally/base.py has it
 constexpr double WEIGHT_SLACK = 0x1p-30;      // as tally/terms.py has it
+constexpr double FADED = 0x1p-99;             // as tally/terms.py has it
+constexpr double MAX_HALVINGS = 512.0;        // by which the scale may grow before weights are written again
 
-// What is left of a sum; 0 where that is rounding.
-inline double less(double before, double taken) {
+// What is left of a sum; 0 where that is rounding. A document of weight 1 is `scale` in it.
+inline double less(double before, double taken, double scale) {
     const double rest = before - taken, size = std::fabs(rest);
-    if (size <= RESIDUE * std::fabs(before) && size < 0.5) return 0.0;
-    if (size < MAX_RESIDUE_ROWS && std::fabs(before - rest) >= 1000.0 * size) return 0.0;
+    if (size <= RESIDUE * std::fabs(before) && size < 0.5 * scale) return 0.0;
+    if (size < MAX_RESIDUE_ROWS * scale && std::fabs(before - rest) >= 1000.0 * size) return 0.0;
     return rest;
 }
 
@@ -44,6 +49,7 @@ struct LivePair {
     u32 next = NO_TERM;  // in the pairs beyond the first of each term
 };
 
+// Numbers are kept times the scale.
 struct LiveClass {
     double documents = 0.0;
     i64 pairs = 0;  // that have counts
@@ -55,14 +61,69 @@ class LiveCounts {
 public:
     // What is kept beside the counts, for a score that needs it.
     bool with_logs = false, with_same = false;
-    double pruned = 0.0;
     std::vector<LiveClass> classes;
     i64 terms = 0;  // that some document holds
 
+    // ---- weights that fade -----------------------------------------------------------------------
+    // The documents after which a weight is half of what it was; before anything is counted.
+    void fade_by(double half_life) {
+        half_life_ = half_life;
+        least_ = FADED;
+    }
+    bool fades() const { return half_life_ > 0.0; }
+    // Makes room for the scale of so many more documents.
+    void let_come(std::size_t documents) {
+        if (!fades()) return;
+        const double more = static_cast<double>(documents);
+        if (more > MAX_HALVINGS * half_life_) throw std::length_error("too many half-lives at a time");
+        if (passed_ + more > MAX_HALVINGS * half_life_) rescale();
+    }
+    // Everything fades as if so many documents had come.
+    void pass(std::size_t documents) {
+        if (fades()) set_passed(passed_ + static_cast<double>(documents));
+    }
+
+    // ---- what there is now -----------------------------------------------------------------------
+    double pruned() const { return pruned_ * unit_; }
+    void set_pruned(double bound) { pruned_ = bound * scale_; }
+    double documents_of(std::size_t k) const { return now(classes[k].documents); }
     double documents() const {
         double all = 0.0;
-        for (const LiveClass& c : classes) all += c.documents;
+        for (const LiveClass& c : classes) all += now(c.documents);
         return all;
+    }
+    double counts_of(std::size_t k) const { return classes[k].counts.value() * unit_; }
+    double sums_of(std::size_t k) const { return classes[k].sums.value() * unit_; }
+    // Σ_t V_tk log N_t
+    double logs_of(std::size_t k) const {
+        const LiveClass& c = classes[k];
+        return (c.logs.value() - log_scale() * c.sums.value()) * unit_;
+    }
+    double log_scale() const { return passed_ == 0.0 ? 0.0 : passed_ / half_life_ * std::log(2.0); }
+
+    // use(pair) for each pair of a term that has a count.
+    template <class Use>
+    void each(u32 t, Use&& use) const {
+        each_kept(t, [&](const LivePair& p) { use(LivePair{now(p.count), p.sum * unit_, p.k, p.next}); });
+    }
+    bool holds(u32 t) const {
+        bool found = false;
+        each_kept(t, [&](const LivePair&) { found = true; });
+        return found;
+    }
+    // use(class, count) for each pair of all terms.
+    template <class Use>
+    void each_count(Use&& use) const {
+        const auto give = [&](const LivePair& p) {
+            if (p.count != 0.0) use(static_cast<std::size_t>(p.k), now(p.count));
+        };
+        for (std::size_t t = 0; t < first_.room(); ++t) give(first_[t]);
+        for (u32 i = 0; i < used_; ++i) give(more_[i]);
+    }
+    double frequency(u32 t) const {
+        double found = 0.0;
+        each_kept(t, [&](const LivePair& p) { found += now(p.count); });
+        return found;
     }
 
     // Room for terms up to n.
@@ -73,28 +134,17 @@ public:
         if (first_[t].next != NO_TERM) __builtin_prefetch(&more_[first_[t].next]);
     }
 
-    // use(pair) for each pair of a term that has a count.
-    template <class Use>
-    void each(u32 t, Use&& use) const {
-        if (t >= first_.room()) return;
-        for (const LivePair* p = &first_[t];; p = &more_[p->next]) {
-            if (p->count != 0.0) use(*p);
-            if (p->next == NO_TERM) return;
-        }
-    }
-    double frequency(u32 t) const {
-        double found = 0.0;
-        each(t, [&](const LivePair& p) { found += p.count; });
-        return found;
-    }
-
+    // ---- changes ---------------------------------------------------------------------------------
     // Counts of a pair as they were saved.
     void put(u32 t, i32 k, double count, double sum) { change(t, pair(t, k), count, sum); }
 
-    // Counts a document of class k whose terms have these values. A failure leaves nothing of it.
+    // Counts a document of class k whose terms have these values, when all before it have faded. A
+    // failure leaves nothing of it.
     template <class ValueOf>
     void learn(const Entry* entries, std::size_t n, ValueOf&& value_of, i32 k, double w) {
         attempt([&] {
+            pass(1);
+            w *= scale_;
             for (std::size_t i = 0; i < n; ++i) {
                 LivePair& p = pair(entries[i].term, k);
                 change(entries[i].term, p, p.count + w, p.sum + w * value_of(i));
@@ -110,7 +160,8 @@ public:
     bool forget(const Entry* entries, std::size_t n, ValueOf&& value_of, i32 k, double w) {
         return attempt([&] {
             LiveClass& c = classes[static_cast<std::size_t>(k)];
-            c.documents = less(c.documents, w);
+            w *= scale_;
+            c.documents = less(kept(c.documents), w, scale_);
             if (c.documents < 0.0) return false;
             for (std::size_t i = 0; i < n; ++i)
                 if (!take(entries[i].term, k, w, w * value_of(i))) return false;
@@ -121,12 +172,16 @@ public:
     // Whether no term has more documents of a class than there are: of a document that was never
     // learned, the terms that it lacks may have.
     bool has_documents_for_all(i32 k) {
+        const std::size_t own = static_cast<std::size_t>(k);
+        const double most = documents_of(own) * (1.0 + WEIGHT_SLACK);
+        bool found = true;
+        if (fades()) {  // counts all differ
+            each_count([&](std::size_t of, double count) { found &= of != own || count <= most; });
+            return found;
+        }
         keep_same();
-        const LiveClass& c = classes[static_cast<std::size_t>(k)];
-        const double most = c.documents * (1.0 + WEIGHT_SLACK);
-        for (const auto& [count, n] : c.same)
-            if (count > most) return false;
-        return true;
+        for (const auto& [count, n] : classes[own].same) found &= count <= most;
+        return found;
     }
 
     // Runs a change of several documents that is made whole or not at all.
@@ -150,16 +205,57 @@ public:
     }
 
     void keep_same() {
-        if (with_same) return;
+        if (with_same || fades()) return;
         with_same = true;
-        const auto add = [&](const LivePair& p) {
-            if (p.count != 0.0) ++classes[static_cast<std::size_t>(p.k)].same[p.count];
-        };
-        for (std::size_t t = 0; t < first_.room(); ++t) add(first_[t]);
-        for (u32 i = 0; i < used_; ++i) add(more_[i]);
+        each_count([&](std::size_t k, double count) { ++classes[k].same[count]; });
     }
 
 private:
+    // Kept numbers as they weigh now, and the other way: nothing that is there fades away.
+    double now(double count) const { return count == 0.0 ? 0.0 : std::max(count * unit_, least_); }
+    double kept(double count) const { return count == 0.0 ? 0.0 : std::max(count, least_ * scale_); }
+
+    template <class Use>
+    void each_kept(u32 t, Use&& use) const {
+        if (t >= first_.room()) return;
+        for (const LivePair* p = &first_[t];; p = &more_[p->next]) {
+            if (p->count != 0.0) use(*p);
+            if (p->next == NO_TERM) return;
+        }
+    }
+    double kept_frequency(u32 t) const {
+        double found = 0.0;
+        each_kept(t, [&](const LivePair& p) { found += p.count; });
+        return found;
+    }
+
+    void set_passed(double documents) {
+        passed_ = documents;
+        scale_ = documents == 0.0 ? 1.0 : std::exp2(documents / half_life_);
+        unit_ = documents == 0.0 ? 1.0 : std::exp2(-documents / half_life_);
+    }
+    // Writes every weight as it is now, and begins with the scale 1.
+    void rescale() {
+        const auto write = [&](LivePair& p) {
+            if (p.count == 0.0) return;
+            p.count = now(p.count);
+            p.sum *= unit_;
+            LiveClass& c = classes[static_cast<std::size_t>(p.k)];
+            c.counts.add(p.count);
+            c.sums.add(p.sum);
+        };
+        for (LiveClass& c : classes) {
+            c.documents = now(c.documents);
+            c.counts = c.sums = c.logs = RunningSum();
+        }
+        for (std::size_t t = 0; t < first_.room(); ++t) write(first_[t]);
+        for (u32 i = 0; i < used_; ++i) write(more_[i]);
+        pruned_ *= unit_;
+        set_passed(0.0);
+        for (std::size_t t = 0; with_logs && t < first_.room(); ++t)
+            add_logs(static_cast<u32>(t), kept_frequency(static_cast<u32>(t)), 1.0);
+    }
+
     struct Changed {
         u32 term;
         LivePair* pair;
@@ -189,9 +285,9 @@ private:
 
     bool take(u32 t, i32 k, double w, double value) {
         LivePair& p = pair(t, k);
-        double count = less(p.count, w), sum = less(p.sum, value);
-        if (pruned > 0.0) {  // what may have been pruned is not asked back
-            const bool missed = count <= 0.0 && count >= -pruned * (1.0 + WEIGHT_SLACK);
+        double count = less(kept(p.count), w, scale_), sum = less(p.sum, value, scale_);
+        if (pruned_ > 0.0) {  // what may have been pruned is not asked back
+            const bool missed = count <= 0.0 && count >= -pruned_ * (1.0 + WEIGHT_SLACK);
             count = missed ? 0.0 : count;
             sum = missed ? 0.0 : std::max(sum, 0.0);
         }
@@ -209,7 +305,7 @@ private:
             if (!--at->second) c.same.erase(at);
         }
         const bool was = p.count != 0.0, is = count != 0.0;
-        const double before = with_logs || was != is ? frequency(t) : 0.0;
+        const double before = with_logs || was != is ? kept_frequency(t) : 0.0;
         if (with_logs) add_logs(t, before, -1.0);
         c.counts.add(count - p.count);
         c.sums.add(sum - p.sum);
@@ -218,7 +314,7 @@ private:
         c.pairs += int(is) - int(was);
         if (!c.pairs) c.counts = c.sums = RunningSum();
         if (was == is && !with_logs) return;
-        const double after = frequency(t);
+        const double after = kept_frequency(t);
         terms += int(after != 0.0) - int(before != 0.0);
         if (with_logs) add_logs(t, after, 1.0);
         if (!c.pairs) c.logs = RunningSum();
@@ -228,13 +324,15 @@ private:
     void add_logs(u32 t, double frequency, double sign) {
         if (frequency <= 0.0) return;
         const double log = sign * std::log(frequency);
-        each(t, [&](const LivePair& p) { classes[static_cast<std::size_t>(p.k)].logs.add(log * p.sum); });
+        each_kept(t,
+                  [&](const LivePair& p) { classes[static_cast<std::size_t>(p.k)].logs.add(log * p.sum); });
     }
 
     void begin() {
         changed_.clear();
         before_.clear();
         for (const LiveClass& c : classes) before_.push_back({c.documents, c.counts, c.sums, c.logs});
+        passed_before_ = passed_;
         open_ = true;
     }
     void roll_back() {
@@ -250,6 +348,7 @@ private:
             c.sums = before_[k].sums;
             c.logs = before_[k].logs;
         }
+        set_passed(passed_before_);
     }
 
     Blocks<LivePair> first_, more_;  // of each term its first pair, and those beyond
@@ -257,6 +356,10 @@ private:
     std::vector<Changed> changed_;
     std::vector<Before> before_;
     bool open_ = false;
+    double half_life_ = 0.0, least_ = 0.0;  // 0 where nothing fades
+    double passed_ = 0.0, scale_ = 1.0, unit_ = 1.0;  // documents since the scale was 1; it; 1 / it
+    double passed_before_ = 0.0;
+    double pruned_ = 0.0;
 };
 
 }  // namespace tb

@@ -22,11 +22,12 @@ from tallybayes.tally.terms import SLACK, TermCounts
 from tallybayes.tokens.counting import SortedTerms, encoded_stop_words
 from tallybayes.tokens.documents import refuse
 
-__all__ = ["MAX_ORDERS", "LiveTermCounts", "RidgeTerms"]
+__all__ = ["MAX_ORDERS", "MIN_HALF_LIFE", "LiveTermCounts", "RidgeTerms"]
 
 Array = NDArray[np.float64]
 EVENTS = ("multinomial", "complement", "bernoulli")  # by their numbers in the kernel
 MAX_ORDERS = 12  # of n-grams that have bins of their own
+MIN_HALF_LIFE = 0.5  # of counts that fade in place, 256 documents at a time
 MAX_LOG_COUNT = 1 << 12  # counts of a term in a document whose logarithms are kept
 
 
@@ -64,6 +65,8 @@ class LiveTermCounts:
         Distinct and sorted.
     keeps_classes : bool
         Whether classes without documents have scores as well, so that the classes stay the same.
+    half_life : float, optional
+        The documents after which a weight is half of what it was, from :data:`MIN_HALF_LIFE` on.
     """
 
     def __init__(
@@ -74,10 +77,14 @@ class LiveTermCounts:
         labels: NDArray[Any],
         *,
         keeps_classes: bool = False,
+        half_life: float | None = None,
     ) -> None:
         self._kernel = _kernels.LiveDocuments(
             rules, encoded_stop_words(stop_words), n_features or 0
         )
+        if half_life is not None:
+            self._kernel.fade_by(half_life)
+        self.half_life = half_life
         self._keeps_classes = keeps_classes
         self._all_labels = labels  # those of classes that have gone as well
         self._numbers = np.array([self._kernel.add_class() for _ in labels], dtype=np.int32)
@@ -135,7 +142,6 @@ class LiveTermCounts:
             tally.documents,
             tally.pruned,
         )
-        self._pruned = tally.pruned
         self._show()
         if ridge is not None:
             self._kernel.read_ridge(*ridge)
@@ -269,6 +275,10 @@ class LiveTermCounts:
             self._show()
         return done
 
+    def pass_one(self) -> None:
+        """Lets everything fade as if a document had come."""
+        self._kernel.pass_one()
+
     # ---- one document, of a class by its place ---------------------------------------------------
     def change(self, document: str, place: int, weight: float) -> bool:
         """Counts a document of one of the first classes, or takes it away where the weight is below
@@ -309,7 +319,7 @@ class LiveTermCounts:
         text, names, start, classes, counts, sums, column, idf = self._kernel.tally()
         terms = names if text is None else SortedTerms(text, names).array()
         tally = TermCounts(
-            terms, self.labels, self.documents(), start, classes, counts, sums, self._pruned
+            terms, self.labels, self.documents(), start, classes, counts, sums, self._kernel.pruned
         )
         intercept = self._kernel.intercept()[self._numbers]
         held = self._kernel.documents()[self._numbers] != 0.0

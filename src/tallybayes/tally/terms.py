@@ -22,13 +22,16 @@ from tallybayes.labels import joined_labels, places_among
 from tallybayes.tally.base import is_nothing, is_residue
 from tallybayes.tally.term_arrays import places_of_terms, term_array, union_of_terms
 
-__all__ = ["SLACK", "TermCounts"]
+__all__ = ["FADED", "SLACK", "TermCounts"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 SLACK = 2.0**-30
 """The share of a sum of weights that its rounding may be."""
+FADED = 2.0**-99
+"""What weights of documents fade to at the least: a term stays in the vocabulary, and a file can
+hold it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,6 +238,26 @@ class TermCounts:
 
     __rmul__ = __mul__
 
+    def followed_by(self, later: Self, factor: float) -> Self:
+        """The tally when later documents have come, and those of this one have faded by a factor.
+
+        No weight of a class, or of a term in it, fades to less than :data:`FADED`: terms and
+        classes stay until they are pruned or forgotten, and how many there are does not depend on
+        the batches in which documents came.
+
+        Parameters
+        ----------
+        later : TermCounts
+        factor : float
+            From 0 to 1.
+        """
+        return (self * max(factor, FADED * FADED) + later).at_least(FADED)
+
+    def at_least(self, weight: float) -> Self:
+        """The same with no weight of a class, or of a term in it, below one."""
+        documents, counts = np.maximum(self.documents, weight), np.maximum(self.counts, weight)
+        return replace(self, documents=documents, counts=counts)
+
     def weighted(self, by_class: Array) -> Self:
         """The weight of the documents of class k multiplied by ``by_class[k]``."""
         return type(self)(
@@ -314,8 +337,20 @@ class TermCounts:
             if sums is not None:
                 sums = np.where(missed, 0.0, np.maximum(sums, 0.0))
             rest = replace(rest, counts=np.where(missed, 0.0, counts), sums=sums)._held()
+        if not rest.documents.all():
+            rest = rest._without_faded(self)
         rest.need_non_negative(action)
         return rest
+
+    def _without_faded(self, before: Self) -> Self:
+        """Without the terms of classes that have gone, where what is left of a term is nothing
+        beside the documents that the class had `before`: of older documents that have faded."""
+        had = dict(zip(before.labels.tolist(), before.documents.tolist(), strict=True))
+        of_class = np.array([had.get(label, 0.0) for label in self.labels.tolist()])
+        of_class[self.documents != 0.0] = 0.0
+        gone = is_nothing(self.counts, of_class[self.classes]) & (self.counts > 0.0)
+        sums = None if self.sums is None else np.where(gone, 0.0, self.sums)
+        return replace(self, counts=np.where(gone, 0.0, self.counts), sums=sums)._held()
 
     # ---- reading ---------------------------------------------------------------------------------
     @property

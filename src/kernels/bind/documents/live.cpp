@@ -57,7 +57,7 @@ public:
                                   sums ? sums->data()[p] : 0.0);
         for (std::size_t k = 0; k < documents.shape(0); ++k)
             model_.counts.classes[k].documents = documents.data()[k];
-        model_.counts.pruned = pruned;
+        model_.counts.set_pruned(pruned);
         model_.in_order(std::move(nodes));
     }
     void fix_idf(std::optional<InVector<u8>> bytes, InVector<i64> names, InVector<double> idf,
@@ -67,6 +67,10 @@ public:
         model_.fix_idf(nodes, idf.data(), other);
     }
 
+    void fade_by(double half_life) {
+        need(half_life > 0.0 && model_.ordered() == 0, "a half-life is above 0, and set before counts");
+        model_.counts.fade_by(half_life);
+    }
     void read_plain(int event, double alpha, bool sums, bool log_tf, bool idf, bool normalize) {
         LiveReading& r = model_.reading;
         r.event = static_cast<LiveEvent>(event);
@@ -76,7 +80,7 @@ public:
         r.idf = idf;
         r.normalize = normalize;
         model_.counts.with_logs = sums && idf && !r.fixed;
-        model_.counts.with_same = r.event == LiveEvent::bernoulli;
+        model_.counts.with_same = r.event == LiveEvent::bernoulli && !model_.counts.fades();
     }
     void read_weighted(double tau, bool mass, double power, double mean_length,
                        double min_length, InVector<double> weights, InVector<double> intercept,
@@ -152,16 +156,19 @@ public:
                               as_array(std::move(found.counts)), sums,
                               as_array(std::move(found.column)), as_array(std::move(found.idf)));
     }
+    void pass_one() { model_.pass_one(); }
+    double pruned() const { return model_.counts.pruned(); }
     i64 n_terms() const { return model_.counts.terms; }
     nb::object documents() const {
         std::vector<double> found;
-        for (const LiveClass& c : model_.counts.classes) found.push_back(c.documents);
+        for (std::size_t k = 0; k < model_.counts.classes.size(); ++k)
+            found.push_back(model_.counts.documents_of(k));
         return nb::cast(as_array(std::move(found)));
     }
     nb::object intercept() const { return nb::cast(as_array(std::vector<double>(model_.intercept))); }
     double documents_of(i32 k) const {
         need(k >= 0 && k < model_.classes(), "a class is out of range");
-        return model_.counts.classes[static_cast<std::size_t>(k)].documents;
+        return model_.counts.documents_of(static_cast<std::size_t>(k));
     }
 
 private:
@@ -210,6 +217,7 @@ void bind_live_documents(nb::module_& m) {
         .def("show", &LiveDocuments::show, "order"_a)
         .def("load", &LiveDocuments::load, "bytes"_a.none(), "names"_a, "start"_a, "classes"_a,
              "counts"_a, "sums"_a.none(), "documents"_a, "pruned"_a)
+        .def("fade_by", &LiveDocuments::fade_by, "half_life"_a)
         .def("fix_idf", &LiveDocuments::fix_idf, "bytes"_a.none(), "names"_a, "idf"_a, "other"_a)
         .def("read_plain", &LiveDocuments::read_plain, "event"_a, "alpha"_a, "sums"_a, "log_tf"_a,
              "idf"_a, "normalize"_a)
@@ -222,6 +230,8 @@ void bind_live_documents(nb::module_& m) {
         .def("forget", &LiveDocuments::forget, "documents"_a, "codes"_a, "weights"_a)
         .def("joint", &LiveDocuments::joint, "documents"_a, "out"_a.noconvert())
         .def("tally", &LiveDocuments::tally)
+        .def("pass_one", &LiveDocuments::pass_one)
+        .def_prop_ro("pruned", &LiveDocuments::pruned)
         .def_prop_ro("n_terms", &LiveDocuments::n_terms)
         .def("documents", &LiveDocuments::documents)
         .def("intercept", &LiveDocuments::intercept)

@@ -142,7 +142,7 @@ def plain_text_model(
     tally, buckets = model.tally, options["n_features"] is not None
     header = {
         "estimator": type(estimator).__name__,
-        "parameters": plain(_without_default(parameters, "max_terms")),
+        "parameters": plain(_without_defaults(parameters, "max_terms", "half_life")),
         "options": {name: value for name, value in options.items() if name != "dtype"},
         "classes": tally.labels,
         "figures": _plain_figures(model.figures),
@@ -362,6 +362,7 @@ def _estimator(given: Any, estimator_type: Any) -> Any:
     return constructed(estimator_type, "parameters", **parameters)
 
 
-def _without_default(parameters: dict[str, Any], name: str) -> dict[str, Any]:
-    """Parameters without one that came later, where it is None: earlier versions read the file."""
-    return {key: given for key, given in parameters.items() if key != name or given is not None}
+def _without_defaults(parameters: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Parameters without those that came later, where they are None: earlier versions read the
+    file."""
+    return {k: given for k, given in parameters.items() if k not in names or given is not None}

@@ -14,7 +14,7 @@ from tallybayes.estimators.text.count_vectorizer import CountVectorizer
 from tallybayes.estimators.text.term_rules import rules_of
 from tallybayes.models.documents.weighted import Spelling, spelling_of
 from tallybayes.tally import TermCounts
-from tallybayes.tally.live_terms import LiveTermCounts
+from tallybayes.tally.live_terms import MIN_HALF_LIFE, LiveTermCounts
 from tallybayes.tally.term_arrays import term_array
 from tallybayes.tokens import count_given, count_hashed
 from tallybayes.tokens.rows import Documents
@@ -96,13 +96,17 @@ class DocumentCounter:
         self._known = _Known(terms, counter, self._rules)  # counts by these terms from now on
         return terms, _rows(x, x.indices, x.shape[1])
 
-    def live_counts(self, labels: NDArray[Any]) -> LiveTermCounts | None:
+    def live_counts(
+        self, labels: NDArray[Any], half_life: float | None = None
+    ) -> LiveTermCounts | None:
         """An empty tally of such documents that can be changed in place; None where Python makes
-        the terms."""
+        the terms, or they fade too fast."""
         rules = self._rules
-        if rules is None:
+        if rules is None or (half_life is not None and half_life < MIN_HALF_LIFE):
             return None
-        return LiveTermCounts(rules, self._stop_words, self.options["n_features"], labels)
+        return LiveTermCounts(
+            rules, self._stop_words, self.options["n_features"], labels, half_life=half_life
+        )
 
     def rows(self, documents: Any, tally: TermCounts) -> Documents:
         """Documents as rows of the terms of a tally; other terms are left out."""

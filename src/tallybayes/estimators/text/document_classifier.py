@@ -18,6 +18,7 @@ from tallybayes.estimators.reported import Reported
 from tallybayes.estimators.text.counter import DocumentCounter
 from tallybayes.estimators.text.given_documents import (
     CountedRows,
+    aged,
     groups_of,
     labels_of,
     need_counted,
@@ -51,6 +52,7 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
 
     _counter: DocumentCounter
     unlabelled: Any
+    half_life: float | None
 
     # ---- state -----------------------------------------------------------------------------------
     def _fitted(self) -> TextModel:
@@ -147,6 +149,8 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
         warn_of_other_order(X, y, sample_weight, groups)
         labels = labels_of(y, len(documents), type(self).__name__)
         weights = weights_of(sample_weight, len(documents))
+        if sample_weight is None:
+            weights = aged(None, len(documents), self.half_life)
         together = groups_of(groups, len(documents))
         return CountedRows(documents, codes_of(labels, model.tally.labels), weights, together)
 
@@ -272,7 +276,8 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
         y : array-like (n_documents,)
             Their labels.
         sample_weight : array-like (n_documents,), optional
-            What each was counted with; 1 by default.
+            What each was counted with; 1 by default. With a half-life, what each weighs by now;
+            by default that of the last documents that were learned, in their order.
         groups : array-like (n_documents,), optional
             Documents that belong together, such as those of one author, have one value: each is
             predicted without its whole group, of which X has all documents.

@@ -26,6 +26,7 @@ from tallybayes.estimators.text.document_classifier import (
 )
 from tallybayes.estimators.text.given_documents import (
     CountedRows,
+    aged,
     groups_of,
     labels_of,
     need_documents,
@@ -39,6 +40,7 @@ from tallybayes.models.documents.part_labelled import with_unlabelled_of
 from tallybayes.models.documents.weighted import DocumentModel
 from tallybayes.models.weighting import Figures
 from tallybayes.tally import TermCounts
+from tallybayes.tally.terms import FADED
 from tallybayes.tokens.documents import document_batches
 
 __all__ = ["UpdatedClassifier"]
@@ -66,15 +68,18 @@ class UpdatedClassifier(DocumentClassifier):
         sample_weight: Any,
         among: ArrayLike | None = None,
         groups: Any = None,
+        *,
+        half_life: float | None = None,
     ) -> tuple[TermCounts, CountedRows]:
-        """The tally of documents, and them as rows of its terms; classes are some of `among`."""
+        """The tally of documents, and them as rows of its terms; classes are some of `among`. With
+        a half-life they weigh what they do when the last one has been learned."""
         need_documents(X)
         if self.unlabelled is not None:
             need_labels(y, "this call")
         terms, documents = self._counter.counted(X)
         warn_of_other_order(X, y, sample_weight, groups)
         labels = labels_of(y, len(documents), type(self).__name__)
-        weights = weights_of(sample_weight, len(documents))
+        weights = aged(weights_of(sample_weight, len(documents)), len(documents), half_life)
         together = groups_of(groups, len(documents))
         if weights is not None and not weights.all():  # weight 0 is not there
             kept = np.flatnonzero(weights)
@@ -121,9 +126,12 @@ class UpdatedClassifier(DocumentClassifier):
     def _live(self) -> LiveDocuments | None:
         """The model as one that changes in place; None where Python makes the terms."""
         live: LiveDocuments | None = self.__dict__.get(LIVE_DOCUMENTS)
+        if live is not None and live.half_life != self.half_life:
+            self._hold(live.model())
+            live = None
         if live is None:
-            model = self._held_model()
-            counts = self._counter.live_counts(model.tally.labels)
+            model, half_life = self._held_model(), self._valid_half_life()
+            counts = self._counter.live_counts(model.tally.labels, half_life)
             if counts is None:
                 return None
             live = LiveDocuments(model, counts)
@@ -191,17 +199,33 @@ class UpdatedClassifier(DocumentClassifier):
             )
             if not changed:
                 model = self._held_model()
-                tally, _ = self._counted(model, X, y, sample_weight, classes, groups)
-                self._recount(model, model.tally + tally)
+                half_life = self._valid_half_life()
+                tally, _ = self._counted(
+                    model, X, y, sample_weight, classes, groups, half_life=half_life
+                )
+                if half_life is None:
+                    self._recount(model, model.tally + tally)
+                else:
+                    factor = 0.5 ** (len(X) / half_life)
+                    self._recount(model, model.tally.followed_by(tally, factor))
             self._drop_rare_terms()
             return self
         self._validate_params()
         self._counter = self._new_counter(X)
-        learner = self._learner()
-        tally, rows = self._counted(learner, X, y, sample_weight, classes, groups)
+        self._learn_first(X, y, sample_weight, groups, classes)
+        return self
+
+    def _learn_first(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, among: ArrayLike | None = None
+    ) -> None:
+        """Counts documents from scratch, and learns on them."""
+        learner, half_life = self._learner(), self.half_life
+        tally, rows = self._counted(
+            learner, X, y, sample_weight, among, groups, half_life=half_life
+        )
+        tally = tally if half_life is None else tally.at_least(FADED)
         self._hold(learner.fitted(tally, *rows))
         self._drop_rare_terms()
-        return self
 
     def learn_one(self, document: str, y: Any, w: float = 1.0) -> Self:
         """Count one document; see :meth:`partial_fit`.
@@ -216,7 +240,7 @@ class UpdatedClassifier(DocumentClassifier):
         y : label
             Of one type with the labels learned before.
         w : float, default=1.0
-            Weight, from 0 on.
+            Weight, from 0 on. A document of weight 0 is none, but others fade by a half-life.
 
         Returns
         -------
@@ -237,10 +261,12 @@ class UpdatedClassifier(DocumentClassifier):
                 "forget_one takes documents away"
             )
         if w == 0.0:
-            return self
+            return self if self.half_life is None else self._pass_one()
         held = self.__dict__
         with held[LOCK] if LOCK in held else lock_of(self):
             live: LiveDocuments | None = held.get(LIVE_DOCUMENTS)
+            if live is not None and live.half_life != self.half_life:
+                live = None  # it is made anew
             if live is not None and self.unlabelled is None and _is_plain(y):
                 if live.learn_one(document, y, w):
                     if self.max_terms is not None and live.n_terms > self.max_terms:
@@ -253,6 +279,26 @@ class UpdatedClassifier(DocumentClassifier):
                 return self
         return self.partial_fit([document], [y], sample_weight=[w])
 
+    @learning
+    def _pass_one(self) -> Self:
+        """Lets everything fade as if a document had come."""
+        if not self.__sklearn_is_fitted__():
+            return self
+        live, half_life = self._live(), self._valid_half_life()
+        if live is not None:
+            live.pass_one()
+        elif half_life is not None:
+            model = self._held_model()
+            none = model.tally.zero()
+            self._recount(model, model.tally.followed_by(none, 0.5 ** (1.0 / half_life)))
+        return self
+
+    def _valid_half_life(self) -> float | None:
+        """The half-life, which may have been set after the fit."""
+        if self.half_life is not None:
+            self._validate_params()
+        return self.half_life
+
     def forget_one(self, document: str, y: Any, w: float = 1.0) -> Self:
         """Take one document away; see :meth:`forget`.
 
@@ -263,7 +309,7 @@ class UpdatedClassifier(DocumentClassifier):
         y : label
             The label it was learned with.
         w : float, default=1.0
-            The weight it was learned with.
+            The weight it was learned with; with a half-life, what it weighs by now.
 
         Returns
         -------
@@ -289,7 +335,8 @@ class UpdatedClassifier(DocumentClassifier):
         y : array-like (n_documents,)
             Their labels.
         sample_weight : array-like (n_documents,), optional
-            What they were counted with; 1 by default.
+            What they were counted with; 1 by default. With a half-life, what they weigh by now:
+            half of it after `half_life` later documents.
 
         Returns
         -------
@@ -389,7 +436,8 @@ class UpdatedClassifier(DocumentClassifier):
         y : array-like (n_documents,)
             Their labels.
         sample_weight : array-like (n_documents,), optional
-            What they were counted with; 1 by default.
+            What they were counted with; 1 by default. With a half-life, what they weigh by now;
+            by default that of the last documents that were learned, in their order.
         groups : array-like (n_documents,), optional
             Documents of a group, of which X has all, are left out together; see :meth:`fit`.
 

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from tallybayes.errors import NegativeTally
 from tallybayes.estimators.labels import read_groups, read_labels, read_weights
-from tallybayes.tally.terms import SLACK
+from tallybayes.tally.terms import FADED, SLACK
 from tallybayes.tokens.documents import as_objects
 from tallybayes.tokens.rows import Documents
 
 __all__ = [
     "CountedRows",
+    "aged",
     "decoded",
     "groups_of",
     "labels_of",
@@ -115,6 +116,18 @@ def weights_of(sample_weight: Any, n_documents: int) -> NDArray[np.float64] | No
     if not weights.any():
         raise ValueError("all sample_weight are 0, and there is no document to count")
     return weights
+
+
+def aged(
+    weights: NDArray[np.float64] | None, n_documents: int, half_life: float | None
+) -> NDArray[np.float64] | None:
+    """Weights of documents in the order in which they are learned, as they are when the last one
+    has been."""
+    if half_life is None:
+        return weights
+    age = np.arange(n_documents - 1, -1, -1) / half_life
+    share = np.maximum(0.5**age, FADED * FADED)  # such as no count shows, but there
+    return share if weights is None else weights * share
 
 
 def need_counted(

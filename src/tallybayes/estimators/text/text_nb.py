@@ -94,6 +94,10 @@ class TextNB(UpdatedClassifier):
         The most terms that are kept, for streams without end. When documents bring more, the rarest
         ones are dropped, those of one frequency together, until at most half as many are left; see
         :meth:`prune`. No limit by default.
+    half_life : float, optional
+        Number of documents after which older documents have half their weight. The order of
+        documents then matters. Terms and classes stay: no weight fades to less than 2⁻⁹⁹ documents;
+        `max_terms` drops those that have faded most.
 
     Attributes
     ----------
@@ -157,6 +161,7 @@ class TextNB(UpdatedClassifier):
         "stop_words": [StrOptions({"english"}), list, None],
         "n_features": [Interval(Integral, 1, 2**31 - 1, closed="both"), None],
         "max_terms": [Interval(Integral, 2, None, closed="left"), None],
+        "half_life": [None, Interval(Real, 0, None, closed="neither")],
     }
 
     def __init__(
@@ -177,6 +182,7 @@ class TextNB(UpdatedClassifier):
         stop_words: Any = None,
         n_features: int | None = None,
         max_terms: int | None = None,
+        half_life: float | None = None,
     ) -> None:
         self.model = model
         self.alpha = alpha
@@ -193,6 +199,7 @@ class TextNB(UpdatedClassifier):
         self.stop_words = stop_words
         self.n_features = n_features
         self.max_terms = max_terms
+        self.half_life = half_life
 
     # ---- learning --------------------------------------------------------------------------------
     @learning
@@ -233,18 +240,16 @@ class TextNB(UpdatedClassifier):
         """
         self._validate_params()
         self._counter = self._new_counter(X)
-        learner = self._learner()
         if self.unlabelled is not None:
             kept, labels = split_labels(y, len(X), type(self).__name__)
             if not kept.all():
                 warn_of_other_order(X, y, sample_weight)
                 beside = {"sample_weight": sample_weight, "groups": groups}
-                self._hold(self._part_labelled(learner, X, kept, labels, beside))
+                beside["half_life"] = self.half_life
+                self._hold(self._part_labelled(self._learner(), X, kept, labels, beside))
                 self._drop_rare_terms()
                 return self
-        tally, rows = self._counted(learner, X, y, sample_weight, groups=groups)
-        self._hold(learner.fitted(tally, *rows))
-        self._drop_rare_terms()
+        self._learn_first(X, y, sample_weight, groups)
         return self
 
     def _part_labelled(

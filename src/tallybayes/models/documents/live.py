@@ -62,6 +62,11 @@ class LiveDocuments:
         return self._counts.n_terms
 
     @property
+    def half_life(self) -> float | None:
+        """The documents after which a weight is half of what it was; None where nothing fades."""
+        return self._counts.half_life
+
+    @property
     def labels(self) -> NDArray[Any]:
         """Of the classes that have documents, sorted."""
         return self._counts.labels
@@ -97,6 +102,12 @@ class LiveDocuments:
             self._model = self._names = None
             self._counts.learn(documents, items, labels, codes, weights)
             return True
+
+    def pass_one(self) -> None:
+        """Lets everything fade as if a document had come."""
+        with self.lock:
+            self._model = None
+            self._counts.pass_one()
 
     def forget(
         self,
