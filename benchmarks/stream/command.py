@@ -38,9 +38,12 @@ BOUND = 1e-9  # of a difference of two probabilities
 
 MODELS: dict[str, dict[str, Any]] = {
     "multinomial": {"model": "multinomial"},
+    "multinomial, half-life": {"model": "multinomial", "half_life": 1000.0},
     "complement": {"model": "complement"},
     "bernoulli": {"model": "bernoulli"},
+    "bernoulli, half-life": {"model": "bernoulli", "half_life": 1000.0},
     "weighted": {"ridge": False},
+    "weighted, half-life": {"ridge": False, "half_life": 1000.0},
 }
 
 

@@ -12,6 +12,7 @@ import pytest
 import tallybayes
 from tallybayes import TextNB
 from tallybayes.cli.commands.training import text_learning
+from tallybayes.cli.io.documents.source import Document, DocumentBatch
 
 SPAM = [f"cheap pills now, offer {i}: buy, buy!" for i in range(12)]
 HAM = [f"lunch at noon with team {i}? see you" for i in range(12)]
@@ -192,10 +193,52 @@ def test_what_documents_without_a_label_do_is_said(run, corpus, monkeypatch):
     assert "as a whole" in run("fit", "few", "--unlabelled", "1", code=1).line
 
 
+def test_documents_fade_in_fit_update_and_reweight(run, corpus, monkeypatch):
+    texts, labels = TEXTS[::5] + TEXTS, LABELS[::5] + LABELS
+    lines = [f'{label},"{text}"' for text, label in zip(texts, labels, strict=True)]
+    (corpus / "two.csv").write_text("\n".join(["y,body", *lines[:14]]) + "\n", encoding="utf-8")
+    (corpus / "rest.csv").write_text("\n".join(["y,body", *lines[14:]]) + "\n", encoding="utf-8")
+    (corpus / "all.csv").write_text("\n".join(["y,body", *lines]) + "\n", encoding="utf-8")
+    options = (*COLUMN, "--no-ridge", "--half-life", "7.5")
+    whole = TextNB(ridge=False, half_life=7.5, analyzer="word").fit(texts, labels)
+    run("fit", "all.csv", *options, "-o", "m.tally")
+    assert tallybayes.load(corpus / "m.tally").set_params(analyzer="word") == whole
+    run("fit", "two.csv", *options, "-o", "m.tally")
+    assert "15 documents added" in run("update", "m.tally", "rest.csv", "--target", "y").out
+    assert run("update", "m.tally", "rest.csv", "--target", "y", "--json").document["rows"] == 15
+    run("fit", "two.csv", *options, "-o", "m.tally", "--force")
+    run("update", "m.tally", "rest.csv", "--target", "y")
+    # of a sample, each document weighs by its own age
+    monkeypatch.setattr(text_learning.DocumentSample.__init__, "__defaults__", (500,))
+    run("reweight", "m.tally", "all.csv", "--target", "y")
+    monkeypatch.setattr(text_learning, "BATCH_CHARACTERS", 200)
+    run("fit", "all.csv", *options, "-o", "n.tally")
+    models = [tallybayes.load(corpus / name) for name in ("m.tally", "n.tally")]
+    for model in models:
+        np.testing.assert_allclose(model.tally_.documents, whole.tally_.documents, rtol=1e-12)
+        np.testing.assert_allclose(model.tally_.counts, whole.tally_.counts, rtol=1e-12)
+    first, second = (model.predict_proba(TEXTS) for model in models)
+    np.testing.assert_allclose(first, second, atol=1e-6)
+
+
+def test_a_sample_weighs_documents_by_their_places_among_all():
+    documents = [Document(f"text {i}", "x", "", i) for i in range(50)]
+    sample = text_learning.DocumentSample(120)
+    for start in range(0, 50, 10):
+        sample.add(DocumentBatch(documents[start : start + 10], start))
+    assert 0 < len(sample.strings) < 50
+    ages = [49 - int(text.split()[1]) for text in sample.strings]
+    assert sample.weights(4.0).tolist() == [0.5 ** (age / 4.0) for age in ages]
+    assert sample.weights(None) is None
+
+
 WRONG = [
     (("fit", "mail", "--unlabelled", "2"), 2, "at most 1"),
     (("fit", "mail", "--unlabelled", "1", "--skip-unlabelled"), 2, "one of the two"),
     (("fit", "t.csv", "-t", "y", "--unlabelled", "1"), 2, "--unlabelled is for models of text"),
+    (("fit", "mail", "--half-life", "0"), 2, "a number above 0"),
+    (("fit", "mail", "--half-life", "9", "--unlabelled", "1"), 2, "one of the two"),
+    (("fit", "t.csv", "-t", "y", "--half-life", "9"), 2, "--half-life is for models of text"),
     (("fit", "mail", "--target", "y"), 2, "--target is for rows and mailboxes"),
     (("fit", "mail", "--plain"), 2, "--no-ridge"),
     (("fit", "mail", "--alpha", "1"), 2, "--alpha is for models of tables"),

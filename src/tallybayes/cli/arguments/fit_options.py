@@ -42,6 +42,7 @@ class FitOptions:
     ngrams: str | None
     n_features: int | None
     unlabelled: str | None
+    half_life: float | None
     page: str | None
     force: bool
     group: str | None
@@ -116,6 +117,14 @@ class FitOptions:
             With the code for usage, for options that are wrong or of models of tables.
         """
         self._need_no_table()
+        if self.half_life is not None and not 0.0 < self.half_life < float("inf"):
+            raise Failure(f"--half-life {self.half_life:g} is not a number above 0", USAGE)
+        if self.half_life is not None and self.unlabelled is not None:
+            raise Failure(
+                "--half-life weighs documents by their age, and --unlabelled all of them alike: "
+                "give one of the two",
+                USAGE,
+            )
         analyzer = "auto" if self.analyzer is None else self.analyzer
         if analyzer not in ANALYZERS:
             raise Failure(
@@ -129,6 +138,7 @@ class FitOptions:
             "ngram_range": _ngrams(self.ngrams or "1-2"),
             "n_features": self.n_features,
             "unlabelled": None if self.unlabelled is None else _weight(self.unlabelled),
+            "half_life": self.half_life,
         }
 
     def _need_no_text(self) -> None:
@@ -138,6 +148,7 @@ class FitOptions:
             ("--ngrams", self.ngrams),
             ("--n-features", self.n_features),
             ("--unlabelled", self.unlabelled),
+            ("--half-life", self.half_life),
         ):
             if value is not None:
                 raise Failure(

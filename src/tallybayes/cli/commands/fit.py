@@ -157,6 +157,16 @@ def run(
             "0 to 1; auto chooses it by labelled documents that are held out.",
         ),
     ] = None,
+    half_life: Annotated[
+        float | None,
+        typer.Option(
+            "--half-life",
+            metavar="NUMBER",
+            rich_help_panel=TEXT,
+            help="Let documents fade: after so many later ones, in the order in which they are "
+            "read, a document has half its weight; here and in update.",
+        ),
+    ] = None,
     test: Annotated[
         str | None,
         typer.Option(
@@ -196,6 +206,7 @@ def run(
         ngrams=ngrams,
         n_features=n_features,
         unlabelled=unlabelled,
+        half_life=half_life,
         page=page,
         force=force,
         group=group,

@@ -36,7 +36,7 @@ def learn(
         classes = file.classes
         source = file.open(data, reading)
         known = kind.before_learning(file)
-        _count(action, file, source, target)
+        read = _count(action, file, source, target)
         kind.need_sound(file, source)
         file.target = file.target or target
         note_unlabelled(source, file.unit)
@@ -44,7 +44,8 @@ def learn(
         kind.after_learning(file, source, known)
         kind.note_stale(file, path)
         save(file)
-    changed = abs(file.rows - before)
+    fades = action == "update" and getattr(file.model, "half_life", None) is not None
+    changed = read if fades else abs(file.rows - before)
     if json:
         content = {
             "model": path,
@@ -60,13 +61,13 @@ def learn(
     say(line(f"{number_of(changed, file.unit)} {verb}; {path} holds {file.rows:,.10g} now"))
 
 
-def _count(action: Action, file: Any, source: Any, target: str | None) -> None:
+def _count(action: Action, file: Any, source: Any, target: str | None) -> int:
+    """Changes the counts; how many rows or documents were read."""
     with progress() as bar:
         if action == "update":
-            file.learn(source, bar, target)
-            return
+            return int(file.learn(source, bar, target))
         try:
-            file.forget(source, bar, target)
+            return int(file.forget(source, bar, target))
         except NegativeTally as error:
             where = "" if error.column is None else f"column {error.column!r}, "
             raise Failure(

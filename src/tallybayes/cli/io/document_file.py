@@ -147,17 +147,23 @@ class DocumentFile(KnownClasses):
                 proba = self.model.predict_proba(batch.strings)
             yield self.codes(_labels(batch)), proba, None
 
-    def learn(self, source: DocumentSource, bar: Bar, target: str | None) -> None:
-        """Counts documents in addition."""
+    def learn(self, source: DocumentSource, bar: Bar, target: str | None) -> int:
+        """Counts documents in addition; how many."""
+        n = 0
         for batch in self.labelled(source, bar, "counting", target):
             with source.locating(batch):
                 self.model.partial_fit(batch.strings, self.own_labels(_labels(batch)))
+            n += batch.n_rows
+        return n
 
-    def forget(self, source: DocumentSource, bar: Bar, target: str | None) -> None:
-        """Takes documents away that were counted."""
+    def forget(self, source: DocumentSource, bar: Bar, target: str | None) -> int:
+        """Takes documents away that were counted; how many."""
+        n = 0
         for batch in self.labelled(source, bar, "forgetting", target):
             with source.locating(batch):
                 self.model.forget(batch.strings, self.own_labels(_labels(batch)))
+            n += batch.n_rows
+        return n
 
     def batches(self, source: DocumentSource, bar: Bar, what: str) -> Iterator[DocumentBatch]:
         """The documents without labels."""

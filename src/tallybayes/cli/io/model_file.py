@@ -332,18 +332,20 @@ class ModelFile(KnownClasses):
             chosen.need_found(rows.name, seen, self.unit, keys)
         return found
 
-    def learn(self, rows: Rows, bar: Bar, target: str | None) -> None:
-        """Counts rows in addition."""
+    def learn(self, rows: Rows, bar: Bar, target: str | None) -> int:
+        """Counts rows in addition; how many."""
         plan = self._plan(rows, bar, "counting", self._target(target), learning=True)
         with rows.reading(plan):
             self.model.partial_fit(rows, plan.target, sample_weight=plan.weight)
         self._take_kinds(rows, plan)
+        return rows.n_rows - rows.unlabelled
 
-    def forget(self, rows: Rows, bar: Bar, target: str | None) -> None:
-        """Takes rows away that were counted."""
+    def forget(self, rows: Rows, bar: Bar, target: str | None) -> int:
+        """Takes rows away that were counted; how many."""
         plan = self._plan(rows, bar, "forgetting", self._target(target), learning=True)
         with rows.reading(plan):
             self.model.forget(rows, plan.target, plan.weight)
+        return rows.n_rows - rows.unlabelled
 
     def _target(self, target: str | None) -> str:
         """The column of labels."""

@@ -64,7 +64,8 @@ class TextModels(Kind):
                 "documents that the model has counted"
             )
         with bar.during("learning weights"):
-            file.model.reweight(sample.strings, labels, groups=sample.groups)
+            weights = sample.weights(file.model.half_life)
+            file.model.reweight(sample.strings, labels, weights, sample.groups)
         return len(labels)
 
     def take_in(self, whole: DocumentFile, first: str, part: DocumentFile, path: str) -> None:

@@ -15,6 +15,7 @@ from tallybayes.cli.terminal.console import Bar
 from tallybayes.cli.terminal.failures import Failure
 from tallybayes.engines.sampling import row_hashes
 from tallybayes.errors import StaleWarning
+from tallybayes.estimators.text.given_documents import aged
 from tallybayes.estimators.text.text_nb import TextNB
 
 __all__ = ["MAX_SAMPLE_CHARACTERS", "DocumentSample", "learned"]
@@ -39,6 +40,8 @@ class DocumentSample:
         self.strings: list[str] = []
         self.labels: list[str | None] = []
         self._groups: list[str] = []
+        self._numbers: list[int] = []
+        self._n = 0
         self._marks: list[NDArray[np.uint64]] = []
         self._letters = 0
         self._bound = np.uint64(2**64 - 1)
@@ -53,6 +56,11 @@ class DocumentSample:
         """The group of each document; None without groups."""
         return np.array(self._groups, dtype=np.str_) if self._groups else None
 
+    def weights(self, half_life: float | None) -> NDArray[np.float64] | None:
+        """What each weighs when the last document has been counted; None without a half-life."""
+        weights = aged(None, self._n, half_life)
+        return None if weights is None else weights[self._numbers]
+
     def add(self, batch: DocumentBatch, *, grouped: bool = False) -> None:
         """Takes those documents of a batch that are in the sample; with their groups, which are the
         first column that is kept, whole ones."""
@@ -63,6 +71,8 @@ class DocumentSample:
             numbers = np.frombuffer(b"".join(digests), dtype="<u8")
         marks = row_hashes(numbers)
         kept = np.flatnonzero(marks <= self._bound).tolist()
+        self._numbers += [batch.first + i for i in kept]
+        self._n = batch.first + batch.n_rows
         strings, labels = batch.strings, batch.labels_or_none
         self.strings += [strings[i] for i in kept]
         self.labels += [labels[i] for i in kept]
@@ -79,6 +89,7 @@ class DocumentSample:
         self.strings = [self.strings[i] for i in kept]
         self.labels = [self.labels[i] for i in kept]
         self._groups = [self._groups[i] for i in kept if self._groups]
+        self._numbers = [self._numbers[i] for i in kept]
         self._letters = sum(map(len, self.strings))
         self._marks = [marks[kept]]
 
@@ -136,7 +147,9 @@ def _in_batches(
     _need_two_classes(source, model.classes_.tolist())
     model.set_params(ridge=settings.get("ridge", True))
     with bar.during("learning weights"):
-        return model.reweight(sample.strings, _array(sample.labels), groups=sample.groups)
+        weights = sample.weights(model.half_life)
+        labels = _array(sample.labels)
+        return model.reweight(sample.strings, labels, weights, sample.groups)
 
 
 def _array(labels: list[str | None]) -> NDArray[Any]:
