@@ -104,7 +104,6 @@ public:
         if (fault != NO_FAULT) return fault;
         counts.reserve(vocabulary_.size());
         counts.let_come(documents.size());
-        without_.clear();
         counts.attempt([&] {
             each_document([&](std::size_t i, const Entry* entries, std::size_t n) {
                 const CountedValues value(*this, entries, n);
@@ -120,7 +119,6 @@ public:
     void pass_one() {
         counts.let_come(1);
         counts.pass(1);
-        without_.clear();
     }
 
     // Takes documents away, all or none; `done` says which.
@@ -131,7 +129,6 @@ public:
         if (fault != NO_FAULT) return fault;
         if (vocabulary_.unknown) return NO_FAULT;
         counts.reserve(vocabulary_.size());
-        without_.clear();
         done = counts.attempt([&] {
             const bool taken = each_document([&](std::size_t i, const Entry* entries, std::size_t n) {
                 const CountedValues value(*this, entries, n);
@@ -365,35 +362,12 @@ private:
     double without_any(std::size_t k) {
         const double docs = counts.documents_of(k), alpha = reading.alpha, none = std::log(docs + alpha);
         const double of_all = static_cast<double>(counts.terms) * (none - std::log(docs + 2.0 * alpha));
-        if (counts.fades()) {
-            if (without_.size() != counts.classes.size()) add_up_without();
-            return of_all + without_[k];
-        }
+        if (counts.fades()) return of_all + counts.log_absent(k, alpha);
         counts.keep_same();
         double found = of_all;
         for (const auto& [count, n] : counts.classes[k].same)
             found += static_cast<double>(n) * (std::log(std::max(docs - count, 0.0) + alpha) - none);
         return found;
-    }
-    // Counts that fade all differ, and a pass over the terms adds them up, once after each change: Σ_t
-    // log((N_k − N_tk + α) / (N_k + α)) of each class, the logarithm of a product that is kept in range.
-    void add_up_without() {
-        constexpr double SMALLEST = 1e-100;
-        const std::size_t K = counts.classes.size();
-        const double alpha = reading.alpha;
-        std::vector<double> product(K, 1.0), docs(K);
-        for (std::size_t k = 0; k < K; ++k) docs[k] = counts.documents_of(k);
-        without_.assign(K, 0.0);
-        const auto take = [&](std::size_t k) {
-            without_[k] += std::log(product[k]);
-            product[k] = 1.0;
-        };
-        counts.each_count([&](std::size_t k, double count) {
-            const double share = (std::max(docs[k] - count, 0.0) + alpha) / (docs[k] + alpha);
-            if (share < SMALLEST || product[k] < SMALLEST) take(k);
-            product[k] *= share;
-        });
-        for (std::size_t k = 0; k < K; ++k) take(k);
     }
 
     // ---- the weighted model ----------------------------------------------------------------------
@@ -420,7 +394,8 @@ private:
         share.assign(K, 0.0), row.assign(K, 0.0), sum.assign(all + 1, 0.0);
         ridge.assign(static_cast<std::size_t>(reading.ridge_classes), 0.0);
         double total = 0.0;
-        for (std::size_t k = 0; k < all; ++k) total += reading.mass ? counts.counts_of(k) : counts.documents_of(k);
+        for (std::size_t k = 0; k < all; ++k)
+            total += reading.mass ? counts.counts_of(k) : counts.documents_of(k);
         const bool mass = reading.mass && total > 0.0;  // of no term at all, documents
         if (!mass) total = std::max(counts.documents(), 1e-300);
         for (std::size_t i = 0; i < K; ++i) {
@@ -543,7 +518,6 @@ private:
     std::vector<Entry> entries_;
     std::vector<std::size_t> ends_;
     std::vector<double> scratch_[4];
-    std::vector<double> without_;  // by class, of Bernoulli where counts fade; empty where they changed
     static constexpr std::size_t SMALL = 1 << 10;
     std::array<double, SMALL> log_small_ = {};
     double log_of_ = 0.0;                // the smoothing that they are of

@@ -9,30 +9,17 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "documents/absent_terms.hpp"
 #include "documents/live_terms.hpp"
+#include "documents/running_sum.hpp"
 #include "simd/loop_table.hpp"
 
 namespace tb {
 
-// A running sum in twice the precision, so that what goes leaves nothing of what came.
-class RunningSum {
-public:
-    void add(double x) {
-        const double sum = high_ + x, part = sum - high_;
-        const double error = (high_ - (sum - part)) + (x - part);
-        low_ += error;
-        high_ = sum + low_;
-        low_ -= high_ - sum;
-    }
-    double value() const { return high_ + low_; }
-
-private:
-    double high_ = 0.0, low_ = 0.0;
-};
-
 constexpr double MAX_RESIDUE_ROWS = 0x1p-30;  // as tally/base.py has it
 constexpr double WEIGHT_SLACK = 0x1p-30;      // as tally/terms.py has it
 constexpr double FADED = 0x1p-99;             // as tally/terms.py has it
+constexpr double FEW = 0x1p-30;               // documents
 constexpr double MAX_HALVINGS = 512.0;        // by which the scale may grow before weights are written again
 
 // What is left of a sum; 0 where that is rounding. A document of weight 1 is `scale` in it.
@@ -55,6 +42,7 @@ struct LiveClass {
     i64 pairs = 0;  // that have counts
     RunningSum counts, sums, logs;
     std::unordered_map<double, i64> same;  // how many of its terms have each N_tk
+    AbsentTerms absent;                    // where counts fade, in its place
 };
 
 class LiveCounts {
@@ -120,6 +108,28 @@ public:
         for (std::size_t t = 0; t < first_.room(); ++t) give(first_[t]);
         for (u32 i = 0; i < used_; ++i) give(more_[i]);
     }
+    // Where counts fade: Σ_t log((N_k − N_tk + α) / (N_k + α)) over the terms of a class, for one α.
+    double log_absent(std::size_t own, double alpha) {
+        const double docs = documents_of(own);
+        if (docs + alpha < FEW) {  // beside which counts that have faded are something
+            LogProduct product;
+            each_count([&](std::size_t k, double count) {
+                if (k == own) product.take((std::max(docs - count, 0.0) + alpha) / (docs + alpha));
+            });
+            return product.value();
+        }
+        if (!with_absent_) {
+            for (LiveClass& c : classes) c.absent = AbsentTerms();
+            with_absent_ = true;
+            alpha_ = alpha;
+            for (std::size_t t = 0; t < first_.room(); ++t)
+                each_kept(static_cast<u32>(t), [&](const LivePair& p) {
+                    change_absent(static_cast<u32>(t), p, 0.0, p.count);
+                });
+        }
+        LiveClass& c = classes[own];
+        return c.absent.value(kept(c.documents), alpha * scale_);
+    }
     double frequency(u32 t) const {
         double found = 0.0;
         each_kept(t, [&](const LivePair& p) { found += now(p.count); });
@@ -161,8 +171,11 @@ public:
         return attempt([&] {
             LiveClass& c = classes[static_cast<std::size_t>(k)];
             w *= scale_;
-            c.documents = less(kept(c.documents), w, scale_);
+            const double before = kept(c.documents), smoothing = alpha_ * scale_;
+            c.documents = less(before, w, scale_);
             if (c.documents < 0.0) return false;
+            if (with_absent_ && !c.absent.shrink(before + smoothing, c.documents + smoothing))
+                with_absent_ = false;
             for (std::size_t i = 0; i < n; ++i)
                 if (!take(entries[i].term, k, w, w * value_of(i))) return false;
             return true;
@@ -245,6 +258,7 @@ private:
             c.sums.add(p.sum);
         };
         for (LiveClass& c : classes) {
+            c.absent.rescale(scale_);
             c.documents = now(c.documents);
             c.counts = c.sums = c.logs = RunningSum();
         }
@@ -304,6 +318,7 @@ private:
             const auto at = c.same.find(p.count);
             if (!--at->second) c.same.erase(at);
         }
+        if (with_absent_) change_absent(t, p, p.count, count);
         const bool was = p.count != 0.0, is = count != 0.0;
         const double before = with_logs || was != is ? kept_frequency(t) : 0.0;
         if (with_logs) add_logs(t, before, -1.0);
@@ -318,6 +333,11 @@ private:
         terms += int(after != 0.0) - int(before != 0.0);
         if (with_logs) add_logs(t, after, 1.0);
         if (!c.pairs) c.logs = RunningSum();
+    }
+
+    void change_absent(u32 t, const LivePair& p, double before, double after) {
+        LiveClass& c = classes[static_cast<std::size_t>(p.k)];
+        c.absent.change(t, p.count, before, after, kept(c.documents) + alpha_ * scale_);
     }
 
     // Adds V_tk log N_t to the sums of the classes.
@@ -336,7 +356,7 @@ private:
         open_ = true;
     }
     void roll_back() {
-        open_ = false;
+        open_ = with_absent_ = false;
         for (std::size_t i = changed_.size(); i--;) {
             const Changed& was = changed_[i];
             change(was.term, *was.pair, was.count, was.sum);
@@ -360,6 +380,8 @@ private:
     double passed_ = 0.0, scale_ = 1.0, unit_ = 1.0;  // documents since the scale was 1; it; 1 / it
     double passed_before_ = 0.0;
     double pruned_ = 0.0;
+    bool with_absent_ = false;
+    double alpha_ = 0.0;  // of absent terms
 };
 
 }  // namespace tb

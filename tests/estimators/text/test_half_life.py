@@ -192,6 +192,34 @@ def test_the_scale_is_that_of_the_newest_document():
     assert held["x"] == pytest.approx(2.0 * 0.5**0.5, rel=1e-13)
 
 
+@pytest.mark.parametrize(
+    ("alpha", "half_life", "classes"),
+    [(1.0, 300.0, "xy"), (1e-3, 40.0, "xyz"), (1e-12, 1.5, "xy"), (30.0, 1e6, "xyyyz")],
+)
+def test_terms_that_a_document_lacks_are_those_of_a_fit(alpha, half_life, classes):
+    rng = np.random.default_rng(3)
+    words = np.minimum(rng.zipf(1.2, (900, 25)), 2000)  # held by few documents, and by all of them
+    texts = [" ".join(f"w{t}" for t in row) for row in words]
+    labels = ["z" if i < 10 else rng.choice(list(classes)) for i in range(900)]
+    make = {"model": "bernoulli", "alpha": alpha, "half_life": half_life, "ngram_range": (1, 1)}
+    model = TextNB(analyzer="word", **make).fit(texts[:20], labels[:20])
+    for i in range(20, 900):
+        model.learn_one(texts[i], labels[i])
+        if i % 5 == 0:
+            model.predict_proba_one(texts[i])
+        if i % 9 == 0:
+            model.forget_one(texts[i], labels[i])
+        if i % 200 == 0:
+            few = model.predict_joint_log_proba(texts[:50])
+            whole = copy.deepcopy(model).predict_joint_log_proba(texts[:50])
+            some = slice(2, None) if alpha == 1e-12 else slice(None)  # N_k − N_tk is rounded
+            np.testing.assert_allclose(few[:, some], whole[:, some], atol=1e-9, rtol=1e-12)
+        if i == 600:  # more than half of a class goes
+            for j in range(i - 3, i):
+                weight = 0.5 ** ((i - j) / half_life)
+                model.forget_one(texts[j], labels[j], weight)
+
+
 @pytest.mark.parametrize("options", [PLAIN[0], PLAIN[2], WEIGHTED[0]], ids=str)
 def test_a_refused_document_fades_nothing(options):
     model = fitted({"half_life": 3.0, **options}, FIRST).learn_one("a new one", "x")
