@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import threading
+from collections import deque
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any, TypeVar, cast
@@ -43,11 +44,15 @@ def twin_of(estimator: Any) -> Any:
 
 
 def take_place(twin: Any, estimator: Any) -> None:
-    """Gives the estimator its twin's attributes, all in one step but for those that are gone."""
+    """Gives the estimator its twin's attributes, without those that are gone.
+
+    It is one step for signals and other threads: Python looks for both after a call, not after an
+    operator, and the first call after the attributes have changed is one that drops all others.
+    """
     held = estimator.__dict__
-    held.update(twin.__dict__)
-    for name in held.keys() - twin.__dict__.keys():
-        del held[name]
+    gone = map(held.__delitem__, held.keys() - twin.__dict__.keys())
+    held |= twin.__dict__
+    deque(gone, maxlen=0)
 
 
 def learning(method: Method) -> Method:

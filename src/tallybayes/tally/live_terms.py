@@ -89,10 +89,9 @@ class LiveTermCounts:
         self._all_labels = labels  # those of classes that have gone as well
         self._numbers = np.array([self._kernel.add_class() for _ in labels], dtype=np.int32)
         self._codes: dict[tuple[type, Any], int] = {}
-        self._held: frozenset[int] = frozenset()
+        self._held: frozenset[int] = frozenset()  # none while it is not known which
         self._uniform = np.zeros(0)
-        self.labels = labels
-        """Of the classes that have documents, sorted."""
+        self._labels = labels
         self.has_ridge = False
 
     # ---- reading what was counted before ---------------------------------------------------------
@@ -164,10 +163,19 @@ class LiveTermCounts:
         held = self._kernel.documents()[self._numbers] != 0.0
         if self._keeps_classes:
             held[:] = True
-        self._kernel.show(self._numbers[held])
-        self._held = frozenset(self._numbers[held].tolist())
-        self.labels = self._all_labels[held]
-        self._uniform = np.full(len(self.labels), -np.log(max(len(self.labels), 1)))
+        order, labels = self._numbers[held], self._all_labels[held]
+        numbers = frozenset(order.tolist())
+        uniform = np.full(len(labels), -np.log(max(len(labels), 1)))
+        # one step: Python looks for signals after a call, and this has one, at the end
+        self._held, self._labels, self._uniform = numbers, labels, uniform
+        self._kernel.show(order)
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """Of the classes that have documents, sorted."""
+        if not self._held:  # learning or forgetting was interrupted
+            self._show()
+        return self._labels
 
     def _joined(self, labels: NDArray[Any]) -> NDArray[np.int32]:
         """The kernel's numbers of some sorted labels, of which some may be new."""
@@ -249,10 +257,12 @@ class LiveTermCounts:
         fault = -1 if self.knows(labels) else self._kernel.fault(documents)
         if fault < 0:
             numbers = self._joined(labels)
+            if not self._held.issuperset(numbers.tolist()):
+                self._held = frozenset()
             fault = self._kernel.learn(documents, numbers[codes], _weights(weights, len(codes)))
         if fault >= 0:
             refuse(items[fault], fault)
-        if not self._held.issuperset(numbers.tolist()):
+        if not self._held:
             self._show()
 
     def forget(
@@ -268,11 +278,14 @@ class LiveTermCounts:
         if not self.knows(labels):
             return False
         numbers = self._joined(labels)
+        held, self._held = self._held, frozenset()
         done, fault = self._kernel.forget(documents, numbers[codes], _weights(weights, len(codes)))
-        if fault >= 0:
-            refuse(items[fault], fault)
         if done and any(self._kernel.documents_of(k) == 0.0 for k in numbers.tolist()):
             self._show()
+        else:
+            self._held = held
+        if fault >= 0:
+            refuse(items[fault], fault)
         return done
 
     def pass_one(self) -> None:
@@ -316,10 +329,11 @@ class LiveTermCounts:
     def tally(self) -> tuple[TermCounts, Array, RidgeTerms | None]:
         """Everything that is counted, with terms in order; the intercepts of the classes; and the
         terms of the ridge, without its coefficients."""
+        labels = self.labels
         text, names, start, classes, counts, sums, column, idf = self._kernel.tally()
         terms = names if text is None else SortedTerms(text, names).array()
         tally = TermCounts(
-            terms, self.labels, self.documents(), start, classes, counts, sums, self._kernel.pruned
+            terms, labels, self.documents(), start, classes, counts, sums, self._kernel.pruned
         )
         intercept = self._kernel.intercept()[self._numbers]
         held = self._kernel.documents()[self._numbers] != 0.0

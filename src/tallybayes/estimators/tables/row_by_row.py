@@ -166,6 +166,7 @@ class RowByRow(TallyClassifier):
         rows, given = self.__dict__.get("_rows"), w
         if rows is None:
             rows = self._open_rows(x)
+        live = self.__dict__.get(LIVE)
         try:
             w = given * self._class_weight_to_learn().get(y, 1.0)
             rows.learn(x, y, w * self._growth(rows.rows))
@@ -184,12 +185,16 @@ class RowByRow(TallyClassifier):
             if isinstance(x, dict):
                 raise
             return self._learn_row(as_row(x), y, given)
-        live = self.__dict__.get(LIVE)
+        except BaseException:  # an interrupt: the row may be counted, and the score lacks it
+            self.__dict__.pop(LIVE, None)
+            raise
         if live is not None:
             try:
                 live.learn(x, y, w)
-            except Outgrown:
-                del self.__dict__[LIVE]
+            except BaseException as error:  # or else an interrupt: it has a part of the row
+                self.__dict__.pop(LIVE, None)
+                if not isinstance(error, Outgrown):
+                    raise
         if self.half_life is not None and rows.rows > 250.0 * self.half_life:
             self._take_rows()  # weights grow by halves that have passed: before squares overflow
         return self
@@ -277,8 +282,12 @@ class RowByRow(TallyClassifier):
             if self.half_life is not None or model.decayed or what.together or what.analyzers:
                 return False
             rows = self._open_rows(row)
-            model.largest_squares = model.squares_with(model.tally)
-            hold(rows, model.tally, model.largest_squares)
+            try:
+                model.largest_squares = model.squares_with(model.tally)
+                hold(rows, model.tally, model.largest_squares)
+            except BaseException:  # an interrupt: it holds a part of the tally
+                self._close_rows()
+                raise
             if live is not None:  # it has followed the same rows
                 self.__dict__[LIVE] = live
         live = self.__dict__.pop(LIVE, None)

@@ -69,7 +69,8 @@ class LiveDocuments:
     @property
     def labels(self) -> NDArray[Any]:
         """Of the classes that have documents, sorted."""
-        return self._counts.labels
+        with self.lock:
+            return self._counts.labels
 
     @property
     def needs_reweighting(self) -> bool:
