@@ -246,6 +246,8 @@ WRONG = [
     (("fit", "mail", "--ngrams", "2-1"), 2, "such as 1-2"),
     (("fit", "mail", "--ngrams", "0-1"), 2, "from 1 on"),
     (("fit", "mail", "--n-features", "0"), 2, "n-features"),
+    (("fit", "mail", "--max-terms", "1"), 2, "max-terms"),
+    (("fit", "t.csv", "-t", "y", "--max-terms", "9"), 2, "--max-terms is for models of text"),
     (("fit", "mail", "--column", "body=text"), 2, "--column is for rows"),
     (("fit", "ham.mbox", "spam.mbox"), 2, "add -o MODEL"),
     (("fit", "mail", "t.csv", "-o", "x.tally"), 2, "one folder"),
@@ -263,6 +265,21 @@ WRONG = [
     (("predict", "mail.tally", "mail.tally"), 1, "is a tallybayes model"),
     (("evaluate", "mail.tally", "t.csv", "--text", "body"), 2, "--target"),
 ]
+
+
+@pytest.mark.parametrize("train", [("mail",), ("t.csv", *COLUMN)], ids=["folder", "rows"])
+def test_a_model_keeps_so_many_terms_at_most(run, corpus, train):
+    run("fit", *train, "--max-terms", "60", "-o", "few.tally")
+    model = tallybayes.load(corpus / "few.tally")
+    assert model == TextNB(max_terms=60).fit(TEXTS, LABELS)
+    shown = run("show", "few.tally").out
+    assert f"each of which may lack {model.tally_.pruned:g} of its documents" in shown
+    assert run("show", "few.tally", "--json").document["options"]["max_terms"] == 60
+    (corpus / "more.csv").write_text("y,body\nham," + " ".join(f"w{i}" for i in range(60)) + "\n")
+    run("update", "few.tally", "more.csv", "--target", "y", "--text", "body")
+    tally = tallybayes.load(corpus / "few.tally").tally_
+    assert tally.n_terms <= 60
+    assert tally.pruned > model.tally_.pruned
 
 
 @pytest.mark.parametrize(("words", "code", "part"), WRONG)

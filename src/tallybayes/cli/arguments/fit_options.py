@@ -41,6 +41,7 @@ class FitOptions:
     analyzer: str | None
     ngrams: str | None
     n_features: int | None
+    max_terms: int | None
     unlabelled: str | None
     half_life: float | None
     page: str | None
@@ -137,6 +138,7 @@ class FitOptions:
             "analyzer": analyzer,
             "ngram_range": _ngrams(self.ngrams or "1-2"),
             "n_features": self.n_features,
+            "max_terms": self.max_terms,
             "unlabelled": None if self.unlabelled is None else _weight(self.unlabelled),
             "half_life": self.half_life,
         }
@@ -147,6 +149,7 @@ class FitOptions:
             ("--analyzer", self.analyzer),
             ("--ngrams", self.ngrams),
             ("--n-features", self.n_features),
+            ("--max-terms", self.max_terms),
             ("--unlabelled", self.unlabelled),
             ("--half-life", self.half_life),
         ):

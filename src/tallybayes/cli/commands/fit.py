@@ -147,6 +147,17 @@ def run(
             help="Hash the terms into so many buckets, which bounds memory and drops their names.",
         ),
     ] = None,
+    max_terms: Annotated[
+        int | None,
+        typer.Option(
+            "--max-terms",
+            metavar="NUMBER",
+            min=2,
+            rich_help_panel=TEXT,
+            help="Keep at most so many terms: when documents bring more, also with update, the "
+            "rarest are dropped until half as many are left.",
+        ),
+    ] = None,
     unlabelled: Annotated[
         str | None,
         typer.Option(
@@ -205,6 +216,7 @@ def run(
         analyzer=analyzer,
         ngrams=ngrams,
         n_features=n_features,
+        max_terms=max_terms,
         unlabelled=unlabelled,
         half_life=half_life,
         page=page,

@@ -109,6 +109,8 @@ def description(file: DocumentFile) -> str:
     terms = number_of(file.model.tally_.n_terms, "term")
     hashed = options["n_features"]
     kept = f"{terms} in {hashed:,} buckets" if hashed else terms
+    if pruned := file.model.tally_.pruned:
+        kept += f", each of which may lack {pruned:,.10g} of its documents"
     ridge = file.model.penalty_
     learned = f"a ridge of penalty {ridge:.3g}" if ridge is not None else "no ridge"
     return cut(f"{kept}: n-grams of {runs} {units}; {learned}", 200)
