@@ -158,7 +158,8 @@ class Module:
 
     @property
     def strings(self) -> Iterator[str]:
-        """Strings by which it may import: all of a file that calls import_module.
+        """Strings by which it may import, "module:name" too: all of a file that calls
+        import_module.
 
         Of an f-string such as ``f"tallybayes.estimators.{home}"`` the beginning is joined with each
         other string of the file.
@@ -166,12 +167,12 @@ class Module:
         names = {getattr(n, "id", None) or getattr(n, "attr", None) for n in self.nodes}
         if "import_module" not in names:
             return
-        texts = {n.value for n in self.nodes if isinstance(n, ast.Constant)}
+        texts = {str(n.value).partition(":")[0] for n in self.nodes if isinstance(n, ast.Constant)}
         starts = {""}
         for node in self.nodes:
             if isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant):
                 starts.add(str(node.values[0].value))
-        yield from (start + text for start in starts for text in texts if isinstance(text, str))
+        yield from (start + text for start in starts for text in texts)
 
     @property
     def public(self) -> set[str]:
