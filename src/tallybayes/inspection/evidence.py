@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from scipy.special import xlogy
 
-from tallybayes.families.lookup.strength import class_evidence
+from tallybayes.families.contract.density import class_evidence
 from tallybayes.models.table import TableModel
 from tallybayes.parameters import ImproperPrior
 from tallybayes.tally import GridCounts

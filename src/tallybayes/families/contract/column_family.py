@@ -21,7 +21,7 @@ from tallybayes.schema import Kind
 from tallybayes.tally import GridCounts, Moments, RowWeights
 
 if TYPE_CHECKING:
-    from tallybayes.families.lookup.strength import Tuning
+    from tallybayes.families.contract.density import Tuning
 
 __all__ = [
     "BinnedReading",

@@ -12,7 +12,7 @@ from tallybayes.families.contract.column_family import ColumnFamily, Context
 from tallybayes.parameters import Description
 
 if TYPE_CHECKING:
-    from tallybayes.families.lookup.strength import Tuning
+    from tallybayes.families.contract.density import Tuning
 
 __all__ = ["GroupFamily", "GroupLikelihood"]
 

@@ -19,8 +19,8 @@ from tallybayes.parameters import Description, ImproperPrior
 from tallybayes.tally import FeatureSums
 
 if TYPE_CHECKING:
+    from tallybayes.families.contract.density import Tuning
     from tallybayes.families.counts.multinomial import Multinomial
-    from tallybayes.families.lookup.strength import Tuning
 
 __all__ = ["MultinomialCounts"]
 

@@ -18,7 +18,7 @@ from tallybayes.families.contract.column_family import (
     CountedLevels,
     NumberCounts,
 )
-from tallybayes.families.lookup.strength import CRITERIA, Criterion, Tuning
+from tallybayes.families.contract.density import CRITERIA, Criterion, Tuning
 from tallybayes.families.selection.choice import (
     UNDECLARED,
     ReadAs,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from tallybayes.families.lookup.strength import Criterion
+from tallybayes.families.contract.density import Criterion
 from tallybayes.families.priors.dirichlet import Estimate
 from tallybayes.models.columns.declarations import Declared
 from tallybayes.parameters import Unseen
