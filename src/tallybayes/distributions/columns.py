@@ -14,8 +14,7 @@ from tallybayes.distributions.base import ClassConditional, Index, Levels, shown
 from tallybayes.distributions.counts import Multinomial, totals_of
 from tallybayes.distributions.laws import Law
 from tallybayes.engines.memory.scores.counts import CountsPart
-from tallybayes.engines.memory.scores.lookup import LevelsPart
-from tallybayes.engines.memory.scores.part import Part
+from tallybayes.engines.memory.scores.part import LevelsPart, Part
 from tallybayes.tables import Empty, Mixed, Numbers, Strings, Table, read_table
 from tallybayes.tables.columns import strings_of
 

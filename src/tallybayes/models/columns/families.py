@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.memory.scores.lookup import KindsPart, LevelsPart
+from tallybayes.engines.memory.scores.part import KindsPart, LevelsPart
 from tallybayes.engines.memory.scores.score_kinds import group_part, number_part, text_part
 from tallybayes.engines.threads import get_num_threads, in_threads
 from tallybayes.families import Categorical

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.engines.groups import raise_infinite
-from tallybayes.engines.memory.scores.lookup import KindsPart, LookupPart
 from tallybayes.engines.memory.scores.part import (
     NO_PARAMETER,
     Distributions,
+    KindsPart,
+    LookupPart,
     need_no_level,
 )
 from tallybayes.engines.threads import get_num_threads

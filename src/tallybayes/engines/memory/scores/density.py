@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.engines.memory.scores.bins import strings_beside
-from tallybayes.engines.memory.scores.lookup import KindsPart, LookupPart
 from tallybayes.engines.memory.scores.part import (
     ComputedPart,
     Distributions,
+    KindsPart,
+    LookupPart,
     Shown,
     need_no_level,
     values_of,

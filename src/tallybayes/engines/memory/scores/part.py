@@ -1,31 +1,45 @@
-"""The contract of a part of a table's score: what a column, or a group, adds to each class."""
+"""The parts of a table's score: what a column, or a group, adds to each class.
+
+First their contract, then columns that are looked up in a table of cells. Numbers in bins are in
+:mod:`tallybayes.engines.memory.scores.bins`.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import repeat
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.engines.groups import raise_infinite
-from tallybayes.parameters import Density, Description, Term
-from tallybayes.tables import Empty, Mixed, Numbers, Table
+from tallybayes.engines.memory.lookup_leave_one_out import cells_without
+from tallybayes.engines.threads import in_threads
+from tallybayes.errors import UnseenLevel
+from tallybayes.parameters import Cells, Density, Description, Term, Unseen
+from tallybayes.parameters.formula_cells import LevelCells, NumberCells
+from tallybayes.parameters.formula_terms import CellTable
+from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table
+from tallybayes.tables.columns import entries_of_bits
 from tallybayes.tally import GridCounts
 
-if TYPE_CHECKING:
-    from tallybayes.engines.memory.scores.lookup import KindsPart, LookupPart
-
 __all__ = [
+    "MISSING",
     "NO_PARAMETER",
     "ComputedPart",
     "Distributions",
+    "KindsPart",
+    "LevelsPart",
+    "LookupPart",
     "Part",
     "Shown",
     "need_no_level",
+    "tables_of",
     "values_of",
 ]
 
@@ -243,3 +257,256 @@ class ComputedPart(Part):
     @abstractmethod
     def add_without(self, x: Table, own: Index, weight: Array, scores: Array) -> None:
         """:meth:`add` after each row itself is taken out."""
+
+
+MISSING = "(missing)"
+
+
+MAX_COLUMNS_AT_ONCE = 128
+"""Columns whose tables a thread computes together."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LookupPart(Part):
+    """A column read as cells. Not for direct use.
+
+    Parameters are those of Part, and:
+
+    law : Cells
+        Its first cell is the missing value, where `has_missing`.
+    has_missing : bool
+    unseen : {"smooth", "ignore", "error"}
+        What the last cell of a column of levels is for.
+    follows : bool
+        Whether the strength of its prior follows the model's alpha.
+    """
+
+    law: Cells
+    has_missing: bool = False
+    unseen: Unseen = "smooth"
+    follows: bool = False
+
+    @property
+    def lookup(self) -> LookupPart | None:
+        return self
+
+    @property
+    def follows_rows(self) -> bool:
+        return True
+
+    def rescaled(self, factor: float) -> Self:
+        return replace(self, law=self.law.scaled(factor)) if self.follows else self
+
+    @cached_property
+    def table(self) -> Array:
+        """Log-probabilities of the missing value and of each cell, float64 (n_classes, 1 +
+        n_cells)."""
+        return self._whole_table(self.law.log_prob())
+
+    def _whole_table(self, table: Array) -> Array:
+        """The table of the column, from that of its law."""
+        return self._entries(table)
+
+    def take_table(self, table: Array) -> None:
+        """Takes :attr:`table` over from that of the law, which was computed elsewhere."""
+        self.__dict__["table"] = self._whole_table(table)
+
+    def _entries(self, table: Array) -> Array:
+        """A table with an entry for a missing value, from that of the law."""
+        if not self.has_missing:
+            table = np.concatenate([np.zeros((len(table), 1)), table], axis=1)
+        if self.unseen == "ignore":
+            table[:, -1] = 0.0
+        return np.ascontiguousarray(table)
+
+    @property
+    def others_change(self) -> bool:
+        """Whether taking a row out changes the scores of the other classes."""
+        return self.law.others_change
+
+    def own_table(self, weight: float) -> Array:
+        """The table as rows of this weight read it in their own class, each without itself."""
+        return self._entries(self.law.own_without(weight))
+
+    def other_table(self, weight: float) -> Array:
+        """The same in the classes that they are not of."""
+        return self._entries(self.law.other_without(weight))
+
+    @abstractmethod
+    def fill_entries(self, column: Any, entries: NDArray[np.int32]) -> None:
+        """Writes the entry of the table for each row into `entries`, contiguous (n_rows,)."""
+
+    def entries(self, column: Column) -> NDArray[np.int32]:
+        """Entry of the table for each row, int32 (n_rows,)."""
+        entries = np.empty(column.n_rows, dtype=np.int32)
+        self.fill_entries(column, entries)
+        return entries
+
+    def contributions(self, x: Table) -> dict[str, Array]:
+        entries = self.entries(x.columns[self.name])
+        return {self.name: np.ascontiguousarray(self.table.T[entries])}
+
+    def log_evidence(self, grid: GridCounts | None) -> list[float]:
+        return [self.law.log_evidence()]
+
+    def drawn(self, x: Table, rng: Any, n: int) -> Array:
+        return self.drawn_of(self.entries(x.columns[self.name]).astype(np.intp), rng, n)
+
+    def drawn_of(self, entries: Index, rng: Any, n: int) -> Array:
+        """:meth:`drawn` of rows with these entries."""
+        scores = np.zeros((n, len(entries), len(self.table)))
+        cells = entries - (0 if self.has_missing else 1)
+        there = cells >= 0
+        if self.unseen == "ignore":
+            there &= entries < self.table.shape[1] - 1
+        used, at = np.unique(cells[there], return_inverse=True)
+        if len(used):
+            scores[:, there] += self.law.drawn(used, rng, n)[:, :, at].transpose(0, 2, 1)
+        return scores
+
+    def without(self, x: Table, own: Index, weight: Array) -> Array:
+        return self.without_of(self.entries(x.columns[self.name]).astype(np.intp), own, weight)
+
+    def without_of(self, entries: Index, own: Index, weight: Array) -> Array:
+        """:meth:`without` of rows with these entries."""
+        if self.has_missing:
+            return cells_without(self.law, entries, own, weight)
+        there = entries > 0
+        if there.all():
+            return cells_without(self.law, entries - 1, own, weight)
+        scores = np.zeros((len(own), len(self.table)))
+        if there.any():
+            scores[there] = cells_without(self.law, entries[there] - 1, own[there], weight[there])
+        return scores
+
+    def shown(self, values: Callable[[str], Array]) -> dict[str, Shown]:
+        """The missing value where that is evidence, then the cells."""
+        names, kinds = list(self.described().rows), self.kinds
+        scores = self.table[:, 1 : 1 + len(names)]
+        if self.has_missing or (kinds is not None and kinds.has_missing):
+            names, scores = [MISSING, *names], self.table[:, : len(names) + 1]
+        return {self.name: Shown(names, scores.T)}
+
+
+def tables_of(parts: Sequence[LookupPart]) -> list[Array]:
+    """:attr:`LookupPart.table` of each; tables that are not cached are computed together."""
+    by_type: dict[type[Cells], list[LookupPart]] = {}
+    for part in parts:
+        if "table" not in part.__dict__:
+            by_type.setdefault(type(part.law), []).append(part)
+    for law, some in by_type.items():
+        chunks = [
+            some[start : start + MAX_COLUMNS_AT_ONCE]
+            for start in range(0, len(some), MAX_COLUMNS_AT_ONCE)
+        ]
+
+        def compute(chunk: list[LookupPart], law: type[Cells] = law) -> None:
+            for part, table in zip(chunk, law.log_probs([p.law for p in chunk]), strict=True):
+                part.take_table(table)
+
+        in_threads(compute, chunks)
+    return [part.table for part in parts]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LevelsPart(LookupPart):
+    """A column of levels. The law's last cell serves levels never seen.
+
+    Parameters are those of LookupPart, and:
+
+    levels : list of str
+    grows : bool
+        Whether a further level would be smoothed as the others are and leave their smoothing as it
+        is; under a prior it takes some of theirs.
+    in_effective_rows : bool
+        Whether the strength of its prior grows with the weight of an effective row.
+    """
+
+    levels: list[str]
+    grows: bool = True
+    in_effective_rows: bool = False
+
+    @property
+    def holds_levels(self) -> bool:
+        return True
+
+    @cached_property
+    def _entry_of_level(self) -> dict[str, int]:
+        return {level: i + 1 for i, level in enumerate(self.levels)}
+
+    def fill_entries(self, column: Strings | Empty, entries: NDArray[np.int32]) -> None:
+        if isinstance(column, Empty):
+            entries[:] = 0
+            return
+        at = self._entry_of_level
+        unseen = len(at) + 1
+        rank = np.array([*map(at.get, column.levels, repeat(unseen)), 0], dtype=np.int32)
+        # a missing value, code −1, reads the last; without a mode, out= would cost a copy
+        np.take(rank, column.codes, out=entries, mode="wrap")
+        if self.unseen == "error" and len(entries) and entries.max() > len(at):
+            row = int(np.argmax(entries))
+            level = column.levels[column.codes[row]]
+            raise UnseenLevel(
+                f"row {row}, column {self.name!r} holds {level!r}, which "
+                'training did not have. Learn it first, or choose unseen="smooth" or "ignore".'
+            )
+
+    def prior_and_posteriors(self, level: Any) -> Any:
+        if str(level) not in self.levels:
+            raise ValueError(
+                f"column {self.name!r} has the levels {self.levels}: name one, got {level!r}"
+            )
+        cell = self.levels.index(str(level)) + self.has_missing
+        return self.law.prior_and_posteriors(cell, f"P({self.name} = {level} | class)")
+
+    def terms(self) -> list[Term]:
+        cells = LevelCells(self.name, list(self.levels), self.unseen == "error")
+        missing_entries = (
+            cells.size - self.table.shape[1]
+        )  # of levels never seen, which add nothing
+        return [CellTable(cells, np.pad(self.table, ((0, 0), (0, missing_entries))))]
+
+    def described(self) -> Description:
+        n = len(self.levels)
+        return Description("P(level | class)", self.levels, np.exp(self.table[:, 1 : 1 + n]))
+
+    def distribution(self, made: Distributions) -> Any:
+        return made.levels(self)
+
+    def shown(self, values: Callable[[str], Array]) -> dict[str, Shown]:
+        found = super().shown(values)
+        if self.table.shape[1] == len(self.levels) + 1:  # no cell for levels never seen
+            return found
+        names, scores = found[self.name]
+        more = np.column_stack([scores.T, self.table[:, -1]]).T
+        return {self.name: Shown([*names, "(any other)"], more)}
+
+    def add_to_rows(self, scorer: _kernels.RowScorer, least: Callable[[str], int]) -> bool:
+        entry = {level: i + 1 for i, level in enumerate(self.levels)}
+        unseen = -1 if self.unseen == "error" else len(entry) + 1
+        table = np.ascontiguousarray(self.table.T)
+        scorer.add_levels(self.name, entry, unseen, table, entries_of_bits(entry))
+        return True
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KindsPart(LevelsPart):
+    """The kind of a value of a column of numbers: a missing value, a number, or one of the strings
+    beside them.
+
+    Parameters are those of LevelsPart; the first level is "a number".
+    """
+
+    @property
+    def strings(self) -> list[str]:
+        """The strings beside the numbers."""
+        return self.levels[1:]
+
+    def terms(self) -> list[Term]:
+        """Of missing values and numbers, where the column holds no strings."""
+        return [CellTable(NumberCells(self.name, np.empty(0)), self.table[:, :2])]
+
+    def fill_entries(self, column: Any, entries: NDArray[np.int32]) -> None:
+        strings = column.strings if isinstance(column, Mixed) else Empty(column.n_rows)
+        super().fill_entries(strings, entries)
+        entries[~np.isnan(values_of(self.name, column))] = 1

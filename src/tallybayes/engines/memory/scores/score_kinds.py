@@ -8,8 +8,7 @@ from tallybayes.engines.memory.scores.bins import BinsPart
 from tallybayes.engines.memory.scores.correlated import CorrelatedPart
 from tallybayes.engines.memory.scores.counts import CountsPart
 from tallybayes.engines.memory.scores.density import DensityPart
-from tallybayes.engines.memory.scores.lookup import KindsPart
-from tallybayes.engines.memory.scores.part import Part
+from tallybayes.engines.memory.scores.part import KindsPart, Part
 from tallybayes.engines.memory.scores.text import TextPart
 
 __all__ = ["group_part", "number_part", "text_part"]

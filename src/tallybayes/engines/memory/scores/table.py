@@ -8,8 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.engines.memory.scores.lookup import LookupPart, tables_of
-from tallybayes.engines.memory.scores.part import ComputedPart, Part, values_of
+from tallybayes.engines.memory.scores.part import (
+    ComputedPart,
+    LookupPart,
+    Part,
+    tables_of,
+    values_of,
+)
 from tallybayes.engines.memory.scores.pooled_columns import PooledColumns
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.parameters import Term
