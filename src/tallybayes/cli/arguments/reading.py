@@ -123,6 +123,12 @@ class Reading:
         self.sheet = sheet
         self.sql, self.table, self._queried = sql, table, False
 
+    def open_for(self, file: ModelFile | DocumentFile, paths: list[str]) -> Any:
+        """Rows for a model of tables, documents for one of text."""
+        if file.unit == "document":
+            return self.open_documents(paths, cast("DocumentFile", file))
+        return self.open(paths, cast("ModelFile", file))
+
     def open(
         self,
         paths: list[str],

@@ -35,7 +35,7 @@ def run(
     from tallybayes.cli.report.data_quality import note_unlabelled
     from tallybayes.cli.terminal.console import document, progress, say
 
-    source: Any = file.open(data, reading)
+    source: Any = reading.open_for(file, data)
     with progress() as bar:
         figures = figures_of(file, source, bar, source.name, target)
     note_unlabelled(source, file.unit)
@@ -48,7 +48,7 @@ def run(
         from tallybayes.cli.commands.training.page import made_page
 
         made = made_page(
-            file, file.open(data, reading), target, model=model, data=data, learned=False
+            file, reading.open_for(file, data), target, model=model, data=data, learned=False
         )
         made.report.save(beside.path)
         if not json:

@@ -49,4 +49,4 @@ def run(
     from tallybayes.cli.commands.kinds.files import kind_of, loaded
 
     file = loaded(model)
-    kind_of(file).explain(file, file.open(data, reading), chosen, json)
+    kind_of(file).explain(file, reading.open_for(file, data), chosen, json)

@@ -34,7 +34,7 @@ def learn(
         kind = kind_of(file)
         before = file.rows
         classes = file.classes
-        source = file.open(data, reading)
+        source = reading.open_for(file, data)
         known = kind.before_learning(file)
         read = _count(action, file, source, target)
         kind.need_sound(file, source)

@@ -90,7 +90,7 @@ def run(
     from tallybayes.cli.terminal.console import document, note, progress
 
     file: Any = load(model)
-    source: Any = file.open(data, reading)
+    source: Any = reading.open_for(file, data)
     classes = file.classes
     names = [*(["document"] if source.has_names else []), *keep]
     made = ["prediction", *(f"p({c})" for c in classes if proba)]

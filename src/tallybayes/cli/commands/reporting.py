@@ -27,7 +27,7 @@ def report(
     from tallybayes.cli.commands.training.page import made_page
     from tallybayes.cli.report.data_quality import note_unlabelled
 
-    source = file.open(data, reading)
+    source = reading.open_for(file, data)
     page = made_page(file, source, target, lang, model=model, data=data)
     note_unlabelled(source, file.unit)
     page.report.save(output.path)

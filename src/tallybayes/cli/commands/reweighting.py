@@ -29,7 +29,7 @@ def reweight(
 
         kind = kind_of(file)
         kind.need_reweighting(file, model, parts)
-        source = file.open(data, reading)
+        source = reading.open_for(file, data)
         with progress() as bar:
             n_rows = kind.reweight(file, source, bar, target, parts, group)
         note_unlabelled(source, file.unit)

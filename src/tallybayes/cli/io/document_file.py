@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,6 @@ from tallybayes.estimators.persistence.model_files import save
 from tallybayes.estimators.text.text_nb import TextNB
 from tallybayes.persistence.checks import Unfit, flag, optional, record, text
 from tallybayes.tables import Column, Strings
-
-if TYPE_CHECKING:
-    from tallybayes.cli.arguments.reading import Reading
 
 __all__ = ["DocumentFile"]
 
@@ -117,10 +114,6 @@ class DocumentFile(KnownClasses):
     def needs_reweighting(self) -> bool:
         """Whether predictions are worse for that."""
         return self.model._fitted().needs_reweighting
-
-    def open(self, paths: list[str], reading: Reading) -> DocumentSource:
-        """Documents for this model."""
-        return reading.open_documents(paths, self)
 
     def predicted(
         self, source: DocumentSource, bar: Bar, keep: Sequence[str] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, get_args
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,9 +42,6 @@ from tallybayes.sources.text_files.options import MISSING, THOUSANDS, DateOrder,
 from tallybayes.tables import Column, Empty, Numbers, Table
 from tallybayes.tables.columns import values_of
 from tallybayes.tables.stacked import stacked
-
-if TYPE_CHECKING:
-    from tallybayes.cli.arguments.reading import Reading
 
 __all__ = ["ModelFile", "state_of"]
 
@@ -261,10 +258,6 @@ class ModelFile(KnownClasses):
         held = self.table.counted[name]
         numbers = ["dates" if self.kinds.get(name) == "date" else "numbers"] * held.numbers
         return " and ".join([*numbers, *["strings"] * held.strings])
-
-    def open(self, paths: list[str], reading: Reading) -> Rows:
-        """Rows for this model."""
-        return reading.open(paths, self)
 
     def predicted(
         self, rows: Rows, bar: Bar, keep: Sequence[str] = ()

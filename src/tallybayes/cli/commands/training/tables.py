@@ -112,7 +112,7 @@ def fit(request: FitRequest, source: Rows, reading: Reading) -> None:
     if request.page is not None:
         page = made_page(
             file,
-            file.open(request.judged_on, reading),
+            reading.open_for(file, request.judged_on),
             None,
             model=path,
             data=request.judged_on,
