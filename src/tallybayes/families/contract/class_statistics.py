@@ -1,20 +1,26 @@
-"""Weight, mean and spread of a column in each class, and the predictive density of a value."""
+"""Weight, mean and spread of a column in each class; the mean and variance that are estimated from
+them, with their floors; and the predictive density of a value."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.priors.gamma_ratios import log_rising
+from tallybayes.families.priors.hyperparameters import Estimate
+from tallybayes.families.priors.normal_inverse_gamma import NormalInverseGamma, estimated_under
+from tallybayes.families.priors.normal_inverse_wishart import NormalInverseWishart
 from tallybayes.tally.base import RESIDUE
 
 __all__ = [
     "TINY",
     "ZERO_VARIANCE",
     "Cells",
+    "GaussianEstimate",
     "Predictive",
     "Recount",
     "Spread",
@@ -154,3 +160,138 @@ def log_density(x: Array, predictive: Predictive) -> Array:
     half = 0.5 * (freedom + 1.0)
     constant = log_rising(0.5 * freedom, 0.5) - 0.5 * np.log(np.pi * freedom * variance)
     return np.asarray(constant - half * np.log1p(apart / freedom))
+
+
+@dataclass(frozen=True)
+class GaussianEstimate:
+    """How the mean and the variance of each class follow from the counts; see
+    :mod:`tallybayes.families.numeric.gaussian`, whose :class:`Gaussian` describes the options."""
+
+    var_smoothing: float = 1e-9
+    relative_to: Literal["largest", "feature"] = "largest"
+    ddof: float = 0.0
+    min_variance: float = 0.0
+    pooled_rows: float = 0.0
+    prior: NormalInverseGamma | NormalInverseWishart | None = None
+    estimate: Estimate = "mean"
+    transform: Literal["log", "yeo-johnson"] | None = None
+    covariance: Literal["diag", "full"] = "diag"
+
+    @property
+    def full(self) -> bool:
+        """Whether it is for a group of columns that are read together."""
+        return self.covariance == "full"
+
+    @property
+    def column_prior(self) -> NormalInverseGamma | None:
+        """The prior of a column by itself.
+
+        Raises
+        ------
+        ValueError
+            With a full covariance, which is for a group of columns.
+        """
+        if self.full or isinstance(self.prior, NormalInverseWishart):
+            raise ValueError(
+                "Gaussian(covariance='full') is for a group of columns of a NaiveBayes: "
+                "NaiveBayes(columns={('height', 'weight'): Gaussian(covariance='full')})"
+            )
+        return self.prior
+
+    @property
+    def divisor_less(self) -> float:
+        """What is taken from the rows of a class to divide its sum of squares."""
+        return 1.0 if self.estimate == "posterior" else self.ddof
+
+    def has_spread(self, own: Statistics, typical: Array) -> NDArray[np.bool_]:
+        """Which classes have a variance of their own, where `typical` is that within classes.
+
+        Parameters
+        ----------
+        own : float64 array
+            Variances of the classes.
+        typical : float64 array
+            Variances to compare with.
+        """
+        # fractional weights add up to ddof rows and a little
+        many = own.n - self.divisor_less > RESIDUE * own.n
+        least = np.maximum(ZERO_VARIANCE * typical, TINY)  # of less float64 keeps no digits
+        spread: NDArray[np.bool_] = many & (own.squares > least * own.n)
+        return spread
+
+    def spread(self, classes: Statistics) -> Spread:
+        """The spread within classes, (…, n_classes), their axis kept with length 1.
+
+        Parameters
+        ----------
+        classes : ClassCounts
+            The counts of the classes.
+        """
+        n, squares = classes.n, np.maximum(classes.squares, 0.0)
+        rows = np.maximum(n.sum(axis=-1, keepdims=True), TINY)
+        typical = squares.sum(axis=-1, keepdims=True) / rows
+        has = self.has_spread(classes, typical)
+        return Spread(
+            np.where(has, squares, 0.0).sum(axis=-1, keepdims=True),
+            np.where(has, n - self.divisor_less, 0.0).sum(axis=-1, keepdims=True),
+            typical,
+            has,
+        )
+
+    def predictive(
+        self,
+        own: Statistics,
+        everyone: Statistics,
+        epsilon: Array,
+        within: Spread | None = None,
+    ) -> Predictive:
+        """What a value of each class is expected to be, elementwise.
+
+        Parameters
+        ----------
+        own, everyone : Statistics
+            Of a class, and of all classes together.
+        epsilon : array
+            Added to every variance.
+        within : Spread, optional
+            Of all classes together: the spread of a class that has none. Without it such a class
+            has what `epsilon` adds, as in scikit-learn.
+        """
+        prior = self.column_prior
+        if prior is not None:
+            centre, squared, freedom = estimated_under(
+                prior, self.estimate, own.n, own.mean, own.squares
+            )
+        else:
+            centre, squared, freedom = self._by_rows(own, everyone, within)
+        variance = squared + epsilon
+        flat = variance < TINY
+        if flat.any():
+            floor = ZERO_VARIANCE * everyone.variance
+            variance = np.where(flat, np.where(floor < TINY, 1.0, floor), variance)
+        return Predictive(centre, np.maximum(variance, self.min_variance), freedom)
+
+    def _by_rows(
+        self, own: Statistics, everyone: Statistics, within: Spread | None
+    ) -> tuple[Array, Array, Array | None]:
+        """Without a prior: mean, variance and degrees of freedom; those of other classes where a
+        class has too few rows, or no spread."""
+        blank = own.n == 0.0
+        mean = np.where(blank, everyone.mean, own.mean) if blank.any() else own.mean
+        freedom = own.n - self.divisor_less
+        few = freedom <= RESIDUE * own.n
+        variance = np.maximum(own.squares, 0.0) / np.where(few, 1.0, freedom)
+        rows = np.maximum(everyone.n, 2.0)
+        if within is None:
+            lacks, borrowed = few, everyone.variance
+        else:
+            lacks = ~(self.has_spread(own, within.typical) if within.has is None else within.has)
+            borrowed = np.where(blank, everyone.variance, within.variance(everyone))
+            some = ~blank & (within.freedom > 0.0)
+            rows = np.where(some, np.maximum(within.freedom + 1.0, 2.0), rows)
+        if lacks.any():
+            variance = np.where(lacks, borrowed, variance)
+        if self.estimate != "posterior":
+            return mean, variance, None
+        rows = np.where(lacks, rows, np.maximum(own.n, 1.0 + 1e-300))
+        return mean, variance * (1.0 + 1.0 / rows), np.where(lacks, rows - 1.0, freedom)

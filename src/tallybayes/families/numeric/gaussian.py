@@ -35,16 +35,14 @@ scale s² (1 + 1/n). Murphy (2007), Conjugate Bayesian analysis of the Gaussian 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.contract.class_statistics import (
-    TINY,
-    ZERO_VARIANCE,
+    GaussianEstimate,
     Predictive,
-    Spread,
     Statistics,
 )
 from tallybayes.families.contract.column_family import Context, NumberCounts, NumberFamily
@@ -54,13 +52,12 @@ from tallybayes.families.multivariate.gaussian_group import GaussianGroup
 from tallybayes.families.numeric.gaussian_density import GaussianDensity
 from tallybayes.families.numeric.gaussian_without import scores_without
 from tallybayes.families.numeric.pooled import Pooled
-from tallybayes.families.priors.hyperparameters import Estimate, check_estimate, number
-from tallybayes.families.priors.normal_inverse_gamma import NormalInverseGamma, estimated_under
+from tallybayes.families.priors.hyperparameters import check_estimate, number
+from tallybayes.families.priors.normal_inverse_gamma import NormalInverseGamma
 from tallybayes.families.priors.normal_inverse_wishart import NormalInverseWishart
 from tallybayes.parameters import MomentsWithout, Quadratic
 from tallybayes.schema import Kind
 from tallybayes.tally import ClassCounts, CrossMoments, Moments
-from tallybayes.tally.base import RESIDUE
 
 __all__ = ["Gaussian", "MeanVariance"]
 
@@ -77,7 +74,7 @@ class MeanVariance(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Gaussian(NumberFamily, GroupFamily):
+class Gaussian(GaussianEstimate, NumberFamily, GroupFamily):
     """Gaussian likelihood.
 
     Parameters
@@ -114,15 +111,6 @@ class Gaussian(NumberFamily, GroupFamily):
 
     kind: ClassVar[Kind] = "moments"
     needs_squares: ClassVar[bool] = True
-    var_smoothing: float = 1e-9
-    relative_to: Literal["largest", "feature"] = "largest"
-    ddof: float = 0.0
-    min_variance: float = 0.0
-    pooled_rows: float = 0.0
-    prior: NormalInverseGamma | NormalInverseWishart | None = None
-    estimate: Estimate = "mean"
-    transform: Literal["log", "yeo-johnson"] | None = None
-    covariance: Literal["diag", "full"] = "diag"
 
     def __post_init__(self) -> None:
         if self.covariance not in ("diag", "full"):
@@ -181,131 +169,12 @@ class Gaussian(NumberFamily, GroupFamily):
             return None
         return GaussianGroup.read(self, names, tally)
 
-    @property
-    def full(self) -> bool:
-        """Whether it is for a group of columns that are read together."""
-        return self.covariance == "full"
-
-    @property
-    def column_prior(self) -> NormalInverseGamma | None:
-        """The prior of a column by itself.
-
-        Raises
-        ------
-        ValueError
-            With a full covariance, which is for a group of columns.
-        """
-        if self.full or isinstance(self.prior, NormalInverseWishart):
-            raise ValueError(
-                "Gaussian(covariance='full') is for a group of columns of a NaiveBayes: "
-                "NaiveBayes(columns={('height', 'weight'): Gaussian(covariance='full')})"
-            )
-        return self.prior
-
     def of_one_column(self) -> Gaussian:
         """The family as it reads a single column, which has no covariance."""
         prior = self.prior
         if isinstance(prior, NormalInverseWishart):
             prior = prior.of_one_column()
         return replace(self, covariance="diag", prior=prior) if self.full else self
-
-    @property
-    def divisor_less(self) -> float:
-        """What is taken from the rows of a class to divide its sum of squares."""
-        return 1.0 if self.estimate == "posterior" else self.ddof
-
-    def has_spread(self, own: Statistics, typical: Array) -> NDArray[np.bool_]:
-        """Which classes have a variance of their own, where `typical` is that within classes.
-
-        Parameters
-        ----------
-        own : float64 array
-            Variances of the classes.
-        typical : float64 array
-            Variances to compare with.
-        """
-        # fractional weights add up to ddof rows and a little
-        many = own.n - self.divisor_less > RESIDUE * own.n
-        least = np.maximum(ZERO_VARIANCE * typical, TINY)  # of less float64 keeps no digits
-        spread: NDArray[np.bool_] = many & (own.squares > least * own.n)
-        return spread
-
-    def spread(self, classes: Statistics) -> Spread:
-        """The spread within classes, (…, n_classes), their axis kept with length 1.
-
-        Parameters
-        ----------
-        classes : ClassCounts
-            The counts of the classes.
-        """
-        n, squares = classes.n, np.maximum(classes.squares, 0.0)
-        rows = np.maximum(n.sum(axis=-1, keepdims=True), TINY)
-        typical = squares.sum(axis=-1, keepdims=True) / rows
-        has = self.has_spread(classes, typical)
-        return Spread(
-            np.where(has, squares, 0.0).sum(axis=-1, keepdims=True),
-            np.where(has, n - self.divisor_less, 0.0).sum(axis=-1, keepdims=True),
-            typical,
-            has,
-        )
-
-    def predictive(
-        self,
-        own: Statistics,
-        everyone: Statistics,
-        epsilon: Array,
-        within: Spread | None = None,
-    ) -> Predictive:
-        """What a value of each class is expected to be, elementwise.
-
-        Parameters
-        ----------
-        own, everyone : Statistics
-            Of a class, and of all classes together.
-        epsilon : array
-            Added to every variance.
-        within : Spread, optional
-            Of all classes together: the spread of a class that has none. Without it such a class
-            has what `epsilon` adds, as in scikit-learn.
-        """
-        prior = self.column_prior
-        if prior is not None:
-            centre, squared, freedom = estimated_under(
-                prior, self.estimate, own.n, own.mean, own.squares
-            )
-        else:
-            centre, squared, freedom = self._by_rows(own, everyone, within)
-        variance = squared + epsilon
-        flat = variance < TINY
-        if flat.any():
-            floor = ZERO_VARIANCE * everyone.variance
-            variance = np.where(flat, np.where(floor < TINY, 1.0, floor), variance)
-        return Predictive(centre, np.maximum(variance, self.min_variance), freedom)
-
-    def _by_rows(
-        self, own: Statistics, everyone: Statistics, within: Spread | None
-    ) -> tuple[Array, Array, Array | None]:
-        """Without a prior: mean, variance and degrees of freedom; those of other classes where a
-        class has too few rows, or no spread."""
-        blank = own.n == 0.0
-        mean = np.where(blank, everyone.mean, own.mean) if blank.any() else own.mean
-        freedom = own.n - self.divisor_less
-        few = freedom <= RESIDUE * own.n
-        variance = np.maximum(own.squares, 0.0) / np.where(few, 1.0, freedom)
-        rows = np.maximum(everyone.n, 2.0)
-        if within is None:
-            lacks, borrowed = few, everyone.variance
-        else:
-            lacks = ~(self.has_spread(own, within.typical) if within.has is None else within.has)
-            borrowed = np.where(blank, everyone.variance, within.variance(everyone))
-            some = ~blank & (within.freedom > 0.0)
-            rows = np.where(some, np.maximum(within.freedom + 1.0, 2.0), rows)
-        if lacks.any():
-            variance = np.where(lacks, borrowed, variance)
-        if self.estimate != "posterior":
-            return mean, variance, None
-        rows = np.where(lacks, rows, np.maximum(own.n, 1.0 + 1e-300))
-        return mean, variance * (1.0 + 1.0 / rows), np.where(lacks, rows - 1.0, freedom)
 
     def mean_variance(self, tally: Moments) -> MeanVariance:
         """μ and σ² of every class and column of a tally.

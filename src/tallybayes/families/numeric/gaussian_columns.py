@@ -6,15 +6,11 @@ A row takes a handful of array operations, however many columns it has.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.families.contract.class_statistics import Statistics, log_density
-
-if TYPE_CHECKING:
-    from tallybayes.families.numeric.gaussian import Gaussian
+from tallybayes.families.contract.class_statistics import GaussianEstimate, Statistics, log_density
 
 __all__ = ["GaussianColumns"]
 
@@ -26,7 +22,7 @@ class GaussianColumns:
 
     Parameters
     ----------
-    family : Gaussian
+    family : GaussianEstimate
     own : sequence of Statistics
         Of each class, (n_classes,), a column each.
     everyone : sequence of Statistics
@@ -36,7 +32,7 @@ class GaussianColumns:
     everyone: Statistics
 
     def __init__(
-        self, family: Gaussian, own: Sequence[Statistics], everyone: Sequence[Statistics]
+        self, family: GaussianEstimate, own: Sequence[Statistics], everyone: Sequence[Statistics]
     ) -> None:
         self.family = family
         self.own: Statistics = Statistics(*(np.stack(part) for part in zip(*own, strict=True)))

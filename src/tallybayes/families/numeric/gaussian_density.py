@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tallybayes.families.contract.class_statistics import (
     TINY,
     Cells,
+    GaussianEstimate,
     Predictive,
     Spread,
     Statistics,
@@ -29,9 +30,6 @@ from tallybayes.parameters import Description, ImproperPrior, Laws, QuadraticTer
 from tallybayes.parameters.formula_terms import Power, Powers, StudentTerm
 from tallybayes.parameters.number_law import NumberLaw
 from tallybayes.tally import GridCounts, Moments
-
-if TYPE_CHECKING:
-    from tallybayes.families.numeric.gaussian import Gaussian
 
 __all__ = ["GaussianDensity"]
 
@@ -51,7 +49,7 @@ class GaussianDensity(TunableDensity, LearningDensity):
 
     Parameters
     ----------
-    family : Gaussian
+    family : GaussianEstimate
     own : Statistics
         Of each class, float64 (n_classes,), after the transform.
     everyone : Statistics
@@ -61,14 +59,14 @@ class GaussianDensity(TunableDensity, LearningDensity):
         The tally that they are read from; without it no row can be taken out.
     """
 
-    family: Gaussian
+    family: GaussianEstimate
     own: Statistics
     everyone: Statistics
     transform: Transform | None = None
     counted: Moments | GridCounts | None = None
 
     @classmethod
-    def read(cls, family: Gaussian, moments: Moments, grid: GridCounts) -> GaussianDensity:
+    def read(cls, family: GaussianEstimate, moments: Moments, grid: GridCounts) -> GaussianDensity:
         """The density of one column, from its moments or, with a transform, its grid counts."""
         transform = transform_of(family.transform, grid)
         if transform is None:
@@ -82,7 +80,7 @@ class GaussianDensity(TunableDensity, LearningDensity):
 
     @classmethod
     def of_grid(
-        cls, family: Gaussian, grid: GridCounts, transform: Transform | None = None
+        cls, family: GaussianEstimate, grid: GridCounts, transform: Transform | None = None
     ) -> GaussianDensity:
         """The density of values from their grid counts: see :func:`class_moments`."""
         together = GridCounts(grid.shift, grid.keys, grid.counts.sum(axis=0, keepdims=True))

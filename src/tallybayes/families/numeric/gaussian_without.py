@@ -6,16 +6,16 @@ minimum variance.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.families.contract.class_statistics import Cells, Statistics, log_density
+from tallybayes.families.contract.class_statistics import (
+    Cells,
+    GaussianEstimate,
+    Statistics,
+    log_density,
+)
 from tallybayes.tally import Moments
-
-if TYPE_CHECKING:
-    from tallybayes.families.numeric.gaussian import Gaussian
 
 __all__ = ["scores_without"]
 
@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 
 def scores_without(
-    family: Gaussian,
+    family: GaussianEstimate,
     x: Array,
     index: NDArray[np.intp],
     weight: Array,
@@ -34,7 +34,7 @@ def scores_without(
 
     Parameters
     ----------
-    family : Gaussian
+    family : GaussianEstimate
     x : float64 array (n_rows, n_features)
     index : index array (n_rows,)
         The class of each row.

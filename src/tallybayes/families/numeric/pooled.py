@@ -18,12 +18,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.families.contract.class_statistics import TINY
+from tallybayes.families.contract.class_statistics import TINY, GaussianEstimate
 from tallybayes.families.contract.density import LearningDensity, TunableDensity
 from tallybayes.families.contract.family import less, sums_of_others
 from tallybayes.families.numeric.atoms import Atoms
@@ -32,9 +32,6 @@ from tallybayes.families.priors.prior_and_posteriors import PriorAndPosteriors
 from tallybayes.parameters import Description, ImproperPrior, Laws, PooledLess, PooledTerms
 from tallybayes.parameters.number_law import LawMixture, NumberLaw
 from tallybayes.tally import UNIT_ROWS, GridCounts, Moments, RowWeights
-
-if TYPE_CHECKING:
-    from tallybayes.families.numeric.gaussian import Gaussian
 
 __all__ = ["Pooled", "mixed", "mixture_weights"]
 
@@ -98,13 +95,15 @@ class Pooled(TunableDensity, LearningDensity):
     rows: float = 1.0
 
     @classmethod
-    def read(cls, family: Gaussian, moments: Moments, grid: GridCounts) -> Pooled:
+    def read(cls, family: GaussianEstimate, moments: Moments, grid: GridCounts) -> Pooled:
         """The density of one column without atoms."""
         density = GaussianDensity.read(family, moments, grid)
         return cls(density, Atoms.none(len(moments.n)), family.pooled_rows)
 
     @classmethod
-    def beside_atoms(cls, family: Gaussian, grid: GridCounts, cells: NDArray[np.bool_]) -> Pooled:
+    def beside_atoms(
+        cls, family: GaussianEstimate, grid: GridCounts, cells: NDArray[np.bool_]
+    ) -> Pooled:
         """The density of the values of one column that are not in `cells` of the grid, beside the
         probabilities of those that are."""
         atoms, rest = Atoms.split(grid, cells)
