@@ -90,6 +90,9 @@ BARS: dict[str, tuple[str, float]] = {
     "WeightedNaiveBayes.fit: files": ("≤", 30),
 }
 
+FREE = ("lines of tests", "largest wheel, MB")
+"""Measures without a ceiling: tests may be added, and a wheel is not always there."""
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Graph = dict[str, set[str]]
 
@@ -496,9 +499,9 @@ def held() -> dict[str, float]:
 def hold(found: Mapping[str, float]) -> None:
     """Writes the values that are better than their ceilings, or have none."""
     ceilings = held() if CEILINGS.exists() else {}
-    for name in BARS:
-        if name in found and (name not in ceilings or better(name, found[name], ceilings[name])):
-            ceilings[name] = found[name]
+    for name, value in found.items():
+        if name not in FREE and (name not in ceilings or better(name, value, ceilings[name])):
+            ceilings[name] = value
     lines = [f'"{name}" = {ceilings[name]:g}' for name in BARS if name in ceilings]
     head = "# The values that may only get better; python tools/shape.py --run --hold writes them."
     CEILINGS.write_text("\n".join([head, "[ceilings]", *lines, ""]), encoding="utf-8")
