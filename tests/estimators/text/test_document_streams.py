@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from tallybayes import TextNB, load
+from tallybayes import NaiveBayes, TextNB, load
 from tallybayes.errors import InvalidDocument, NegativeTally, StaleWarning
 from tallybayes.estimators.text.document_classifier import LIVE_DOCUMENTS
+from tallybayes.families import Text
 
 WORDS = ["a", "b", "cc", "d", "é", "a longer word", "語"]
 documents = st.lists(st.sampled_from(WORDS), max_size=7).map(" ".join)
@@ -380,35 +381,86 @@ def test_memory_of_a_stream_is_bounded(options):
     assert fitted == whole.prune(fitted.pruned + 1.0).tally_
 
 
-def test_other_threads_read_while_one_learns():
-    model = TextNB(model="multinomial").fit(["a b", "c d"], ["x", "y"]).learn_one("a", "x")
-    texts = [f"a w{i} w{i % 7} é" for i in range(400)]
+TOGETHER = [f"a w{i} w{i % 7} é" for i in range(400)]
+
+
+def together(begin, learn, forget, ask):
+    """Two threads learn documents, one forgets some that were learned before, and two ask."""
     wrong: list[object] = []
     done = threading.Event()
 
     def read():
         while not done.is_set():
-            shares = model.predict_proba_one("a é w3")
-            if abs(sum(shares.values()) - 1.0) > 1e-12:
-                wrong.append(shares)
-            if model.tally_.counts.min() <= 0.0:
-                wrong.append(model.tally_)
+            try:
+                wrong.extend(ask())
+            except Exception as error:
+                wrong.append(error)
 
-    def learn(part):
-        for text in part:
-            model.learn_one(text, "y")
+    def write(change, some):
+        for text in some:
+            change(text, "y")
 
+    for text in TOGETHER[:100]:
+        begin(text, "y")
     readers = [threading.Thread(target=read) for _ in range(2)]
-    learners = [threading.Thread(target=learn, args=(texts[i::2],)) for i in range(2)]
-    for thread in [*readers, *learners]:
+    writers = [
+        threading.Thread(target=write, args=(learn, TOGETHER[100::2])),
+        threading.Thread(target=write, args=(learn, TOGETHER[101::2])),
+        threading.Thread(target=write, args=(forget, TOGETHER[:50])),
+    ]
+    for thread in [*readers, *writers]:
         thread.start()
-    for thread in learners:
+    for thread in writers:
         thread.join()
     done.set()
     for thread in readers:
         thread.join()
     assert not wrong
-    whole = TextNB(model="multinomial").fit(
-        ["a b", "c d", "a", *texts], ["x", "y", "x"] + ["y"] * 400
-    )
+
+
+@pytest.mark.parametrize("options", [PLAIN[0], PLAIN[2]], ids=str)
+def test_other_threads_read_while_documents_come_and_go(options):
+    model = TextNB(**options).fit(["a b", "c d"], ["x", "y"]).learn_one("a", "x")
+
+    def ask():
+        shares, tally = model.predict_proba_one("a é w3"), model.tally_
+        if (
+            abs(sum(shares.values()) - 1.0) > 1e-12
+            or abs(model.predict_proba(ASKED).sum() - 7) > 1e-9
+        ):
+            yield shares
+        if tally.counts.min() <= 0.0 or by_term(tally)["é"][1] != tally.documents[1] - 1.0:
+            yield tally  # all documents of y hold it, but for the first
+        model.save(io.BytesIO())
+
+    together(model.learn_one, model.learn_one, model.forget_one, ask)
+    rest = TOGETHER[50:]
+    whole = TextNB(**options).fit(["a b", "c d", "a", *rest], ["x", "y", "x"] + ["y"] * len(rest))
+    assert model == whole
+    need_same(model.learn_one("a", "x"), whole.learn_one("a", "x"))
+
+
+def test_other_threads_read_while_rows_with_documents_come_and_go():
+    first = [{"t": "a b"}, {"t": "c d"}]
+    model = NaiveBayes({"t": Text(ngram_range=(1, 1))}).fit(first, ["x", "y"])
+    model.predict_one({"t": "a"})
+
+    def ask():
+        shares = model.predict_proba_one({"t": "a é w3"})
+        if abs(sum(shares.values()) - 1.0) > 1e-12 or model.predict_one({"t": "é"}) not in "xy":
+            yield shares
+
+    def learn(text, label):
+        model.learn_one({"t": text}, label)
+
+    def forget(text, label):
+        model.forget_one({"t": text}, label)
+
+    together(learn, learn, forget, ask)
+    rows = [*first, *({"t": text} for text in TOGETHER[50:])]
+    whole = NaiveBayes({"t": Text(ngram_range=(1, 1))}).fit(rows, ["x"] + ["y"] * (len(rows) - 1))
+    for row in ({"t": "a é w3"}, {"t": "b w60"}):
+        assert model.predict_proba_one(row) == pytest.approx(
+            whole.predict_proba_one(row), abs=1e-12
+        )
     assert model == whole

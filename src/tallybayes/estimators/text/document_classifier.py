@@ -105,12 +105,13 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
     def __sklearn_is_fitted__(self) -> bool:
         return "_model" in self.__dict__ or LIVE_DOCUMENTS in self.__dict__
 
-    def _read(self, X: Any) -> Documents:
+    def _read(self, X: Any) -> tuple[TextModel, Documents]:
+        """The model as it is now, and documents as rows of its terms."""
         need_documents(X)
         model = self._fitted()
         if model.needs_reweighting:
             _warn_of_ridge()
-        return self._counter.rows(X, model.tally)
+        return model, self._counter.rows(X, model.tally)
 
     def _live_batch(self, X: Any) -> tuple[LiveDocuments, TextDocuments, Any] | None:
         """The live model, and few documents for it; None where there is none, or they are many, or
@@ -139,10 +140,11 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
         batches = list(document_batches(X))
         return (live, *batches[0]) if len(batches) == 1 else None
 
-    def _counted_rows(self, X: Any, y: Any, sample_weight: Any, groups: Any = None) -> CountedRows:
-        """Documents that are counted, as rows of the terms of the model."""
+    def _counted_rows(
+        self, model: TextModel, X: Any, y: Any, sample_weight: Any, groups: Any
+    ) -> CountedRows:
+        """Documents that a model has counted, as rows of its terms."""
         need_documents(X)
-        model = self._fitted()
         if self.unlabelled is not None:
             need_labels(y, "this call")
         documents = self._counter.rows(X, model.tally)
@@ -171,8 +173,8 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
         few = self._live_batch(X)
         if few is not None:
             return few[0].joint(*few[1:])[1]
-        documents = self._read(X)
-        return self._fitted().scorer.joint(documents)
+        model, documents = self._read(X)
+        return model.scorer.joint(documents)
 
     def predict_log_proba(self, X: Any) -> Array:
         """log P(c | document), in nats.
@@ -209,7 +211,7 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
         few = self._live_batch(X)
         if few is not None:
             return few[0].posterior(*few[1:], log=log)
-        documents, model = self._read(X), self._fitted()
+        model, documents = self._read(X)
         return model.tally.labels, model.scorer.posterior(documents, log=log)
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -229,7 +231,7 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
         if few is not None:
             labels, scores = few[0].joint(*few[1:])
         else:
-            documents, model = self._read(X), self._fitted()
+            model, documents = self._read(X)
             labels, scores = model.tally.labels, model.scorer.joint(documents)
         found: NDArray[Any] = labels[scores.argmax(axis=1)]
         return found
@@ -292,8 +294,9 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
         NegativeTally
             A ValueError: a document weighs more than was counted of its class.
         """
-        documents, codes, weights, together = self._counted_rows(X, y, sample_weight, groups)
         model = self._fitted()
+        counted = self._counted_rows(model, X, y, sample_weight, groups)
+        documents, codes, weights, together = counted
         given = np.ones(len(documents)) if weights is None else weights
         need_counted(given, codes, model.tally.documents)
         return model.left_out(documents, codes, weights, together)
@@ -347,7 +350,7 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
         list of DocumentExplanation
             One a document.
         """
-        rows, model = self._read(X), self._fitted()
+        model, rows = self._read(X)
         return [
             explain_document(model, rows.take(np.array([i])), document)
             for i, document in enumerate(as_objects(X))
@@ -366,8 +369,8 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
         DocumentExplanation
             Its ``base + contributions.sum(axis=0)`` is :meth:`predict_joint_log_proba`.
         """
-        rows = self._read([document])
-        return explain_document(self._fitted(), rows, document)
+        model, rows = self._read([document])
+        return explain_document(model, rows, document)
 
     def top_terms(self, label: Any, n: int = 10) -> list[tuple[Any, float]]:
         """The terms that add most to a class against all others: of one occurrence, in a

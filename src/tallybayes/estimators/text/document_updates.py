@@ -452,9 +452,10 @@ class UpdatedClassifier(DocumentClassifier):
             If the model is not the weighted one: there is nothing to weigh. If it counts unlabelled
             documents: these have seen the labels of the documents that would be left out.
         """
-        rows = self._counted_rows(X, y, sample_weight, groups)
+        model = self._fitted()
+        rows = self._counted_rows(model, X, y, sample_weight, groups)
         rows = rows.take(rows.weighty)
-        self._hold(self._fitted().reweighted(*rows, ridge=self.ridge))
+        self._hold(model.reweighted(*rows, ridge=self.ridge))
         return self
 
     def _left_out(
@@ -465,7 +466,7 @@ class UpdatedClassifier(DocumentClassifier):
         model = self._fitted()
         if not isinstance(model, DocumentModel) or model.unlabelled is not None:
             return None
-        rows = self._counted_rows(X, y, sample_weight, groups)
+        rows = self._counted_rows(model, X, y, sample_weight, groups)
         kept = rows.weighty
         rows = rows.take(kept)
         held_out, f = model.held_out(*rows, ridge=self.ridge)
