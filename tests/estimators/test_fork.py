@@ -28,6 +28,7 @@ text = TextNB(model="multinomial").fit(["a b", "c d"], ["u", "v"]).learn_one("a 
 locks = {
     "learning, array": lock_of(array),
     "learning, table": lock_of(table),
+    "learning, documents": lock_of(text),
     "in place, array": array._model._changing,
     "in place, table": table._model._changing,
     "live": table.__dict__[LIVE].lock,
@@ -112,5 +113,59 @@ for model in models:
 def test_a_fork_does_not_wait_for_ever():
     done = subprocess.run(
         [sys.executable, "-P", "-c", STUCK], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+
+
+# Every document of y holds "a", so a child that finds fewer has half of one.
+DOCUMENTS = """
+import os, signal, threading
+from tallybayes import NaiveBayes, TextNB
+from tallybayes.families import Text
+
+words = " ".join(f"w{i}" for i in range(300))
+text = TextNB(model="multinomial", ngram_range=(1, 1)).fit(["a b", "c d"], ["y", "x"])
+text.learn_one("a", "y")
+table = NaiveBayes({"t": Text(ngram_range=(1, 1))}).fit([{"t": "a b"}, {"t": "c d"}], ["y", "x"])
+table.predict_one({"t": "a"})
+table.learn_one({"t": "a"}, "y")
+done = threading.Event()
+
+
+def whole(text, table):
+    tally = text.tally_
+    term = tally.terms.tolist().index("a")
+    assert tally.counts[tally.start[term]] == tally.documents[1], "half a document"
+    assert text.learn_one("b e", "x").forget_one("b e", "x").tally_ == tally
+    one = table.predict_proba_one({"t": "a w7 c"})
+    shares = table.predict_proba([{"t": "a w7 c"}])[0].tolist()
+    assert abs(one["x"] - shares[0]) <= 1e-9 * shares[0], (one["x"], shares[0])
+
+
+def learn():
+    while not done.is_set():
+        text.learn_one("a " + words, "y")
+        table.learn_one({"t": "a " + words}, "y")
+
+
+thread = threading.Thread(target=learn, daemon=True)
+thread.start()
+for _ in range(30):
+    child = os.fork()
+    if not child:
+        signal.alarm(30)
+        whole(text, table)
+        table.learn_one({"t": "b e"}, "x").forget_one({"t": "b e"}, "x").predict_one({"t": "e"})
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0, "the child hung, or failed"
+done.set()
+thread.join()
+whole(text, table)
+"""
+
+
+def test_a_child_has_each_document_whole_that_another_thread_learned():
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", DOCUMENTS], capture_output=True, text=True, timeout=200
     )
     assert done.returncode == 0, done.stderr

@@ -169,7 +169,11 @@ class RowByRow(TallyClassifier):
         live = self.__dict__.get(LIVE)
         try:
             w = given * self._class_weight_to_learn().get(y, 1.0)
-            rows.learn(x, y, w * self._growth(rows.rows))
+            weight = w * self._growth(rows.rows)
+            if live is None:
+                rows.learn(x, y, weight)
+            else:
+                self._learn_beside(live, rows, x, y, w, weight)
         except ValueError:  # read it as a table: that parses a string, or words the error
             if rows.rows or rows.holds:
                 self._take_rows()
@@ -185,19 +189,37 @@ class RowByRow(TallyClassifier):
             if isinstance(x, dict):
                 raise
             return self._learn_row(as_row(x), y, given)
-        except BaseException:  # an interrupt: the row may be counted, and the score lacks it
-            self.__dict__.pop(LIVE, None)
-            raise
-        if live is not None:
-            try:
-                live.learn(x, y, w)
-            except BaseException as error:  # or else an interrupt: it has a part of the row
-                self.__dict__.pop(LIVE, None)
-                if not isinstance(error, Outgrown):
-                    raise
         if self.half_life is not None and rows.rows > 250.0 * self.half_life:
             self._take_rows()  # weights grow by halves that have passed: before squares overflow
         return self
+
+    def _learn_beside(
+        self, live: Any, rows: Any, x: Mapping[str, Any], y: Any, w: float, weight: float
+    ) -> None:
+        """Counts a row, and in the live score, which is dropped where it has no place for the row,
+        and where an interrupt leaves it without the row or with a part of it.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the row cannot be counted; nothing was.
+        """
+        counted = False
+        with live.lock:  # a fork waits until both have the row
+            try:
+                rows.learn(x, y, weight)
+                counted = True
+                live.learn(x, y, w)
+            except Outgrown:
+                self.__dict__.pop(LIVE, None)
+            except BaseException as error:
+                refused = isinstance(error, TypeError | ValueError)
+                if refused and not counted:
+                    raise
+                self.__dict__.pop(LIVE, None)
+                if refused:  # it would be taken for one of a row that was not counted
+                    raise RuntimeError("the row was counted; its score is read again") from error
+                raise
 
     def _class_weight_held(self) -> ClassWeights | None:
         if "_rows" in self.__dict__:
