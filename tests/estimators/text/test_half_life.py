@@ -23,6 +23,7 @@ from tests.estimators.text.test_document_streams import (
 
 from tallybayes import TextNB, load
 from tallybayes.errors import InvalidDocument, NegativeTally
+from tallybayes.models.documents import left_out
 from tallybayes.tally.terms import FADED
 
 READ = [o for o in PLAIN if not (o.get("idf") and o.get("length_normalize"))]
@@ -218,6 +219,19 @@ def test_terms_that_a_document_lacks_are_those_of_a_fit(alpha, half_life, classe
             for j in range(i - 3, i):
                 weight = 0.5 ** ((i - j) / half_life)
                 model.forget_one(texts[j], labels[j], weight)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 1e-5, 20.0])
+def test_many_documents_are_left_out_as_few(monkeypatch, alpha):
+    rng = np.random.default_rng(3)
+    texts = [" ".join(f"w{t}" for t in row) for row in np.minimum(rng.zipf(1.3, (150, 12)), 400)]
+    labels = ["z", *rng.choice(["x", "y"], 149)]
+    model = TextNB(model="bernoulli", alpha=alpha, half_life=70.0).fit(texts, labels)
+    expected = model.leave_one_out(texts, labels)
+    monkeypatch.setattr(left_out, "MAX_INTERMEDIATE", 1000)
+    found = model.leave_one_out(texts, labels)
+    np.testing.assert_allclose(np.exp(found), np.exp(expected), atol=1e-12)
+    np.testing.assert_allclose(found[expected > -200.0], expected[expected > -200.0], atol=1e-9)
 
 
 @pytest.mark.parametrize("options", [PLAIN[0], PLAIN[2], WEIGHTED[0]], ids=str)

@@ -282,10 +282,10 @@ class LeftOut:
         kinds, which = np.unique(np.stack([self.own, self.weight]), axis=1, return_inverse=True)
         which = which.ravel()
         sums = np.empty(kinds.shape[1])
-        for j, (k, weight) in enumerate(kinds.T):
-            n, times = np.unique(tally.counts[tally.classes == k], return_counts=True)
-            rest = tally.documents[int(k)] - weight - n
-            sums[j] = times @ np.log(np.maximum(rest, 0.0) + alpha)
+        for k in np.unique(kinds[0]).astype(int):
+            mine = kinds[0] == k
+            left = tally.documents[k] - kinds[1, mine]
+            sums[mine] = _log_rests(tally.counts[tally.classes == k], left, alpha)
         found[np.arange(self.n), self.own] = sums[which]
         # the document's own terms, of which it took one document away as well
         mine = self.is_own
@@ -295,6 +295,29 @@ class LeftOut:
         change -= np.log(np.maximum(of_own - self.weight[row], 0.0) + alpha)
         found[np.arange(self.n), self.own] += np.bincount(row, change, self.n)
         return found
+
+
+def _log_rests(counts: Array, documents: Array, alpha: float) -> Array:
+    """Σ_t log(n − N_t + α) for each number n of documents, float64 (n_documents,).
+
+    Where weights differ, so do the N_t of all terms. If there are many, those that are small beside
+    n are summed by the series log(1 − x) = −Σ_m x^m / m, x = N_t / (n + α): ten powers leave less
+    than 1e-15 x.
+    """
+    held, times = np.unique(counts, return_counts=True)
+    of_all = np.zeros(len(documents))
+    if len(held) * len(documents) > MAX_INTERMEDIATE:
+        least = max(float(documents.min()), 0.0)
+        unit = least + alpha
+        rare = held <= min(unit / 32.0, least)
+        x, n, a = held[rare] / unit, times[rare], np.maximum(documents, 0.0) + alpha
+        of_all += n.sum() * np.log(a)
+        for m in range(1, 11):
+            of_all -= (n @ x**m) / m * (unit / a) ** m
+        held, times = held[~rare], times[~rare]
+    for i, left in enumerate(documents):
+        of_all[i] += times @ np.log(np.maximum(left - held, 0.0) + alpha)
+    return of_all
 
 
 def _without(documents: Array, own: NDArray[np.int32], weight: Array) -> Array:
