@@ -19,6 +19,7 @@ namespace tb {
 constexpr double MAX_RESIDUE_ROWS = 0x1p-30;  // as tally/base.py has it
 constexpr double WEIGHT_SLACK = 0x1p-30;      // as tally/terms.py has it
 constexpr double FADED = 0x1p-99;             // as tally/terms.py has it
+constexpr double FADED_VALUE = 0x1p-10;       // as tally/terms.py has it
 constexpr double FEW = 0x1p-30;               // documents
 constexpr double MAX_HALVINGS = 512.0;        // by which the scale may grow before weights are written again
 
@@ -182,19 +183,24 @@ public:
         });
     }
 
-    // Whether no term has more documents of a class than there are: of a document that was never
-    // learned, the terms that it lacks may have.
+    // Whether no term has more documents of a class than there are, within an attempt: of a document that
+    // was never learned, the terms that it lacks may have.
     bool has_documents_for_all(i32 k) {
         const std::size_t own = static_cast<std::size_t>(k);
-        const double most = documents_of(own) * (1.0 + WEIGHT_SLACK);
-        bool found = true;
+        LiveClass& c = classes[own];
+        double largest = 0.0;
         if (fades()) {  // counts all differ
-            each_count([&](std::size_t of, double count) { found &= of != own || count <= most; });
-            return found;
+            each_count([&](std::size_t of, double n) { largest = of == own ? std::max(largest, n) : largest; });
+        } else {
+            keep_same();
+            for (const auto& [n, terms] : c.same) largest = std::max(largest, n);
         }
-        keep_same();
-        for (const auto& [count, n] : classes[own].same) found &= count <= most;
-        return found;
+        const double docs = documents_of(own);
+        if (largest <= docs * (1.0 + WEIGHT_SLACK)) return true;
+        // beside older documents that have faded, what is left of them may be rounded
+        if (!fades() || docs == 0.0 || largest > docs + RESIDUE * now(before_[own].documents)) return false;
+        c.documents = largest * scale_;
+        return true;
     }
 
     // Runs a change of several documents that is made whole or not at all.
@@ -305,6 +311,7 @@ private:
             count = missed ? 0.0 : count;
             sum = missed ? 0.0 : std::max(sum, 0.0);
         }
+        if (fades() && count == 0.0 && std::fabs(sum) < FADED_VALUE * scale_) sum = 0.0;
         if (count < 0.0 || sum < 0.0 || (count == 0.0 && sum != 0.0)) return false;
         change(t, p, count, sum);
         return true;

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tallybayes import _kernels
 from tallybayes.errors import IncompatibleTallies, NegativeTally
 from tallybayes.labels import joined_labels, places_among
-from tallybayes.tally.base import is_nothing, is_residue
+from tallybayes.tally.base import RESIDUE, is_nothing, is_residue
 from tallybayes.tally.term_arrays import places_of_terms, term_array, union_of_terms
 
 __all__ = ["FADED", "SLACK", "TermCounts"]
@@ -32,6 +32,9 @@ SLACK = 2.0**-30
 FADED = 2.0**-99
 """What weights of documents fade to at the least: a term stays in the vocabulary, and a file can
 hold it."""
+FADED_VALUE = 2.0**-10
+"""What is left of the values of a term below this is nothing, where documents have faded and its
+count is nothing: of documents of less than 2^-30, a million occurrences."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,7 +315,7 @@ class TermCounts:
         rest = self._some(kept, np.where(dropped, 0, np.diff(self.start)), self.documents != 0.0)
         return replace(rest, pruned=self.pruned + float(frequency[dropped].max()))
 
-    def less(self, other: Self, action: str) -> Self:
+    def less(self, other: Self, action: str, *, faded: bool = False) -> Self:
         """What is left where documents are removed that were counted.
 
         What may have been pruned before is not asked back: a count that falls below 0, by no more
@@ -324,6 +327,9 @@ class TermCounts:
             The counts of the documents.
         action : str
             What is done, for messages.
+        faded : bool
+            Whether older documents may have faded, so that what is left is nothing, or rounded,
+            beside what was removed.
 
         Raises
         ------
@@ -337,20 +343,31 @@ class TermCounts:
             if sums is not None:
                 sums = np.where(missed, 0.0, np.maximum(sums, 0.0))
             rest = replace(rest, counts=np.where(missed, 0.0, counts), sums=sums)._held()
-        if not rest.documents.all():
-            rest = rest._without_faded(self)
+        if faded:
+            rest = rest._settled(self)
         rest.need_non_negative(action)
         return rest
 
-    def _without_faded(self, before: Self) -> Self:
-        """Without the terms of classes that have gone, where what is left of a term is nothing
-        beside the documents that the class had `before`: of older documents that have faded."""
+    def _settled(self, before: Self) -> Self:
+        """What is left of a tally `before` in which older documents had faded.
+
+        A class goes with the terms of documents that were nothing beside those it lost, and a term
+        with what these had of its values. Where the documents of a class are rounded to fewer than
+        hold one of its terms, there are as many as do.
+        """
         had = dict(zip(before.labels.tolist(), before.documents.tolist(), strict=True))
         of_class = np.array([had.get(label, 0.0) for label in self.labels.tolist()])
-        of_class[self.documents != 0.0] = 0.0
-        gone = is_nothing(self.counts, of_class[self.classes]) & (self.counts > 0.0)
-        sums = None if self.sums is None else np.where(gone, 0.0, self.sums)
-        return replace(self, counts=np.where(gone, 0.0, self.counts), sums=sums)._held()
+        gone = (self.documents == 0.0)[self.classes] & (self.counts > 0.0)
+        gone &= is_nothing(self.counts, of_class[self.classes])
+        counts, sums = np.where(gone, 0.0, self.counts), self.sums
+        if sums is not None:
+            sums = np.where((counts == 0.0) & (np.abs(sums) < FADED_VALUE), 0.0, sums)
+        largest = np.zeros(self.n_classes)
+        np.maximum.at(largest, self.classes, counts)
+        rounded = (largest > self.documents) & (self.documents > 0.0)
+        rounded &= largest <= self.documents + RESIDUE * of_class
+        documents = np.where(rounded, largest, self.documents)
+        return replace(self, documents=documents, counts=counts, sums=sums)._held()
 
     # ---- reading ---------------------------------------------------------------------------------
     @property

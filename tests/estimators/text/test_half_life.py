@@ -256,6 +256,31 @@ def test_a_refused_document_fades_nothing(options):
     need_same(model, before.learn_one("and one more", "y"))
 
 
+@pytest.mark.parametrize("options", [*PLAIN[:4], PLAIN[5], WEIGHTED[0]], ids=str)
+@pytest.mark.parametrize("text", ["t rep u", "rep v"])
+def test_what_is_new_is_forgotten_whatever_has_faded(options, text):
+    rng = np.random.default_rng(2)
+    for gap in [3, *range(20, 46), 120]:  # on both sides of what is nothing beside a document
+        first = [("a", "y", 1.0), ("b", "y", 1.0), ("t u rep", "x", 1.0)]
+        half_life = float(rng.choice([1.0, 1.3]))
+        model = fitted({"half_life": half_life, "ngram_range": (1, 1), **options}, first)
+        for weight in rng.choice([1.0, 0.7, 0.1], 3).tolist():
+            model.learn_one("t u u u " + "rep " * int(rng.integers(1, 60)), "x", weight)
+        for _ in range(gap):
+            model.learn_one("a b", "y")
+        new = (text, "x", float(rng.choice([1.0, 0.3])))
+        held = model.learn_one(*new).tally_.documents[0] - new[2]
+        tally = model.forget_one(*new).tally_
+        if model.classes_.tolist() == ["x", "y"]:
+            assert tally.documents[0] == pytest.approx(held, rel=1e-6)
+        else:
+            assert held < 2.0**-29
+        assert (tally.counts <= tally.documents[tally.classes] * (1.0 + 2.0**-30)).all()
+        model.learn_one("t", "x").forget_one("t", "x")
+        with pytest.raises(NegativeTally):
+            model.forget_one("a b", "x")
+
+
 @pytest.mark.parametrize("options", [PLAIN[0], PLAIN[1], PLAIN[2], WEIGHTED[0]], ids=str)
 def test_the_newest_document_of_a_class_is_forgotten_after_the_older_ones_faded(options):
     model = fitted({"half_life": 1.0, **options}, [*FIRST, ("old one", "z", 1.0)])

@@ -353,7 +353,8 @@ class UpdatedClassifier(DocumentClassifier):
         if not self._change_in_place(X, y, sample_weight, None, forget=True):
             model = self._fitted()
             tally = self._counted(model, X, y, sample_weight)[0]
-            self._recount(model, model.tally.less(tally, "forget"))
+            faded = self.half_life is not None
+            self._recount(model, model.tally.less(tally, "forget", faded=faded))
         return self
 
     @learning
