@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -295,6 +296,33 @@ def test_the_newest_document_of_a_class_is_forgotten_after_the_older_ones_faded(
         model.forget_one("a b", "x")
     model.learn_one("a b", "x").forget_one("a b", "x")
     assert np.isfinite(model.predict_proba(ASKED)).all()
+
+
+def test_other_threads_ask_while_one_learns_what_fades():
+    make = {"model": "bernoulli", "analyzer": "word", "half_life": 30.0}
+    model, alone = (TextNB(**make).fit(["a b", "c d"], ["x", "y"]) for _ in range(2))
+    texts = [f"a w{i} w{i % 7} é" for i in range(300)]
+    wrong: list[object] = []
+    done = threading.Event()
+
+    def ask():
+        while not done.is_set():
+            shares = model.predict_proba_one("a é w3")
+            if abs(sum(shares.values()) - 1.0) > 1e-12:
+                wrong.append(shares)
+
+    readers = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in readers:
+        thread.start()
+    for i, text in enumerate(texts):
+        model.learn_one(text, "xy"[i % 2])
+        alone.learn_one(text, "xy"[i % 2])
+    done.set()
+    for thread in readers:
+        thread.join()
+    assert not wrong
+    assert model == alone
+    need_same(model, alone)
 
 
 def test_a_half_life_is_a_parameter_as_any_other():
