@@ -194,6 +194,6 @@ class Predicting(ShownInNotebooks, ClassifierMixin, BaseEstimator):  # type: ign
         OSError
             If the file cannot be written.
         """
-        from tallybayes.estimators.persistence.model_files import save
+        from tallybayes.estimators.persistence.saving import save
 
         save(self, path)

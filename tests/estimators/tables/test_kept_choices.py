@@ -14,7 +14,7 @@ import pytest
 import tallybayes
 from tallybayes import NaiveBayes
 from tallybayes.errors import ModelFileError
-from tallybayes.estimators.persistence import model_files as files
+from tallybayes.estimators.persistence import saving as files
 from tallybayes.models.columns import families as table_reading
 
 

@@ -14,7 +14,7 @@ from tallybayes.cli.io.known_classes import KnownClasses, digest_of
 from tallybayes.cli.terminal.console import Bar
 from tallybayes.cli.terminal.interrupts import need_none, replacement_of
 from tallybayes.errors import ModelFileError
-from tallybayes.estimators.persistence.model_files import save
+from tallybayes.estimators.persistence.saving import save
 from tallybayes.estimators.text.text_nb import TextNB
 from tallybayes.persistence.checks import Unfit, flag, optional, record, text
 from tallybayes.tables import Column, Strings

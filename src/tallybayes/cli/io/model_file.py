@@ -20,7 +20,7 @@ from tallybayes.cli.terminal.interrupts import need_none, replacement_of
 from tallybayes.engines.sampling import Sampler
 from tallybayes.errors import ModelFileError, listed
 from tallybayes.estimators.labels import read_groups
-from tallybayes.estimators.persistence.model_files import save
+from tallybayes.estimators.persistence.saving import save
 from tallybayes.estimators.tables.base import TableClassifier
 from tallybayes.models.table import TableModel
 from tallybayes.models.weighted.terms import Term

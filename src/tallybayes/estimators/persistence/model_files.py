@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import operator
 import os
 from dataclasses import replace
+from importlib import import_module
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -12,11 +12,11 @@ import numpy as np
 from tallybayes import families, persistence
 from tallybayes.errors import ModelFileError
 from tallybayes.estimators.declared_levels import declared_levels
-from tallybayes.estimators.persistence.family_choices import plain_choices, restore_choices
-from tallybayes.estimators.persistence.parameters import constructed, field_values, plain, restored
-from tallybayes.estimators.persistence.table_models import plain_table, restore_table
-from tallybayes.estimators.persistence.weightings import plain_weighting, restored_weighting
-from tallybayes.estimators.registry import Form, form_of_class, form_of_name
+from tallybayes.estimators.persistence.family_choices import restore_choices
+from tallybayes.estimators.persistence.parameters import constructed, restored
+from tallybayes.estimators.persistence.saving import EXTRA, HOME, Form, form_of_name
+from tallybayes.estimators.persistence.table_models import restore_table
+from tallybayes.estimators.persistence.weightings import restored_weighting
 from tallybayes.models.array import ArrayModel
 from tallybayes.models.base import Model
 from tallybayes.models.table import TableModel
@@ -36,19 +36,14 @@ from tallybayes.persistence.checks import (
     text,
     whole,
 )
-from tallybayes.replacing import Replace
 from tallybayes.schema import Columns
 from tallybayes.tally import TableTally
 from tallybayes.tally.saved import (
     is_tally,
     labels,
-    plain_arrays,
-    plain_groups,
 )
 
-__all__ = ["load", "load_or_count", "load_with_extra", "save"]
-
-EXTRA = "_extra"  # the attribute of a loaded estimator that holds what the file had beside it
+__all__ = ["load", "load_or_count", "load_with_extra"]
 
 
 HEADER = record(
@@ -84,76 +79,6 @@ HEADER = record(
         "rounding": None,
     },
 )
-
-
-def header_and_arrays(estimator: Any, extra: dict[str, Any] | None) -> tuple[Any, dict[str, Any]]:
-    """A fitted estimator as plain values and arrays."""
-    extra = estimator.__dict__.get(EXTRA) if extra is None else extra
-    model: Model = estimator._fitted()
-    name = type(estimator).__name__
-    form = form_of_class(type(estimator))
-    if form is None:
-        raise ModelFileError(
-            f"a model file cannot hold a {name}, a class that tallybayes does not have: save an "
-            "estimator of tallybayes itself, or pickle the model"
-        )
-    if form.of_documents:
-        return _document_header(estimator, extra)
-    header = {
-        "estimator": name,
-        "parameters": plain(estimator.get_params(deep=False)),
-        "n_features_in": estimator.n_features_in_,
-        "classes": model.schema.classes,
-        "groups": plain_groups(model.schema),
-        "by_name": model.schema.by_name,
-        "names": getattr(estimator, "feature_names_in_", None),
-        "family": plain(model.family) if isinstance(model, ArrayModel) else None,
-        "prior": field_values(model.prior),
-        "dtype": model.dtype.str if isinstance(model, ArrayModel) else np.dtype(np.float64).str,
-        "taken": model.taken is not None
-        and all(map(operator.is_, model.taken, estimator._parameters())),
-    }
-    if isinstance(model, TableModel):
-        header["table"] = plain_table(model)
-    arrays: dict[str, Any] = plain_arrays(model.tally.arrays())
-    if isinstance(model, TableModel):
-        arrays |= plain_choices(model)
-    if isinstance(model, WeightedModel) and model.chosen.weighting is not None:
-        header["weighting"], more = plain_weighting(model.chosen.weighting)
-        arrays |= more
-    if model.declared_classes is not None:
-        header["declared_classes"] = model.declared_classes
-    if model.class_weight:
-        header["class_weight"] = model.class_weight
-    if model.decayed or model.largest_squares:
-        squares = [model.largest_squares.get(group.key) for group in model.schema.groups]
-        header["rounding"] = {"decayed": model.decayed, "squares": squares}
-    if extra is not None:
-        header["extra"] = extra
-    return persistence.encode(header), arrays
-
-
-def _document_header(estimator: Any, extra: dict[str, Any] | None) -> tuple[Any, dict[str, Any]]:
-    from tallybayes.estimators.persistence.text_models import plain_text_model
-
-    header, arrays = plain_text_model(estimator, *estimator._held())
-    if extra is not None:
-        header["extra"] = extra
-    return persistence.encode(header), arrays
-
-
-def save(
-    estimator: Any,
-    path: str | os.PathLike[str] | BinaryIO,
-    extra: dict[str, Any] | None = None,
-    replace: Replace | None = None,
-) -> None:
-    """Writes a fitted estimator; see :meth:`TallyClassifier.save`.
-
-    `extra` is kept beside the model, for :func:`load_with_extra`; by default what the model was
-    loaded with. `replace` puts the new file in the old one's place, ``os.replace`` by default.
-    """
-    persistence.write(path, *header_and_arrays(estimator, extra), replace=replace)
 
 
 def load(path: str | os.PathLike[str] | BinaryIO) -> Any:
@@ -206,36 +131,28 @@ def load_or_count(path: str | os.PathLike[str] | BinaryIO) -> tuple[Any, dict[st
         if not is_tally(header):
             return _loaded_model(header, arrays)
         plain: Any = form_of_name("NaiveBayes")
-        return plain.estimator.from_tally(TableTally.restored(header, arrays)), {}
+        return _class_of(plain).from_tally(TableTally.restored(header, arrays)), {}
 
 
 def _loaded_model(header: Any, arrays: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    form = _form(header)
-    if form.of_documents:
-        return _loaded_documents(header, arrays, form)
-    return _loaded(HEADER(header, "the header"), arrays, form)
-
-
-def _form(header: Any) -> Form:
-    """The estimator that a file holds."""
     need(isinstance(header, dict) and "estimator" in header, "the header lacks 'estimator'")
     name = text(header["estimator"], "the header.estimator")
     form = form_of_name(name)
     if form is None:
         raise Unfit(f"it holds a {name[:100]}, which this version of tallybayes does not have")
-    return form
-
-
-def _loaded_documents(
-    header: Any, arrays: dict[str, Any], form: Form
-) -> tuple[Any, dict[str, Any]]:
-    """A classifier of documents and its `extra`."""
+    if not form.of_documents:
+        return _loaded(HEADER(header, "the header"), arrays, form)
     from tallybayes.estimators.persistence.text_models import restored_text_model
 
-    estimator, model, options, extra = restored_text_model(header, arrays, form.estimator)
+    estimator, model, options, extra = restored_text_model(header, arrays, _class_of(form))
     estimator._take(model, options)
     _keep_extra(estimator, extra)
     return estimator, extra or {}
+
+
+def _class_of(form: Form) -> Any:
+    """The class of an estimator, imported when a file holds it."""
+    return getattr(import_module(f"{HOME}.{form.home}"), form.name)
 
 
 def _keep_extra(estimator: Any, extra: Any) -> None:
@@ -286,7 +203,7 @@ def _estimator(form: Form, header: dict[str, Any]) -> Any:
     """The estimator with its parameters, which are checked where they are used."""
     parameters = restored(header["parameters"], "parameters")
     need(isinstance(parameters, dict), "parameters is a dict")
-    estimator_type = form.estimator
+    estimator_type = _class_of(form)
     known = estimator_type._parameter_names()
     for name in parameters:
         need(name in known, f"parameters has {str(name)[:100]!r}, which this version lacks")

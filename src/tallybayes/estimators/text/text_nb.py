@@ -343,7 +343,7 @@ class TextNB(UpdatedClassifier):
         OSError
             If the file cannot be written.
         """
-        from tallybayes.estimators.persistence.model_files import save
+        from tallybayes.estimators.persistence.saving import save
 
         save(self, path)
 

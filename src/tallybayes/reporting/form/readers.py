@@ -50,10 +50,6 @@ class ColumnReader:
     other: int = NO_ENTRY
     least: int = 0
 
-    @property
-    def has_numbers(self) -> bool:
-        return self.starts is not None
-
     def entries_of_numbers(self, values: Array) -> NDArray[np.intp]:
         """The entry of each number; NaN is a missing value."""
         assert self.starts is not None
