@@ -291,3 +291,15 @@ TestForgetting.settings = settings(
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
 )
+
+
+def test_a_choice_does_not_hang_on_what_rounding_leaves_of_a_class():
+    """Without its only row a class has nothing, not a share of 1e-16, whatever came and went."""
+    row, other = {"d": 1.0, "e": 1.0}, {"d": 1.0, "e": 1.1}
+    model = NaiveBayes().fit([row, row], ["u", "u"])
+    model.partial_fit([row, other], ["u", "u"]).decay(0.5)
+    model.partial_fit([row] * 6, ["u"] * 5 + ["v"]).decay(0.9)
+    model.forget([row] * 7, ["u"] * 7, [0.45] * 2 + [0.9] * 5)
+    fresh = NaiveBayes().fit([row, other, row], ["u", "u", "v"], [0.45, 0.45, 0.9])
+    found, expected = (m.predict_joint_log_proba([row, other]) for m in (model, fresh))
+    np.testing.assert_allclose(found, expected, rtol=1e-9)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import log_softmax
 
+from tallybayes.families.contract.family import less
 from tallybayes.families.counts.pooled_counts import PooledCounts
 from tallybayes.tally import UNIT_ROWS
 
@@ -19,7 +20,7 @@ def likelihood_of_counts(grid, classes, alpha, pooled, row_weights=UNIT_ROWS):
     counts, rows = grid.counts[own, at], np.arange(len(own))
     weight = np.minimum(counts, by_class[own])
     prior = np.repeat(classes[None, :], len(own), axis=0)
-    prior[rows, own] = np.maximum(prior[rows, own] - weight, 0.0)
+    prior[rows, own] = less(prior[rows, own], weight)
     with np.errstate(divide="ignore"):
         joint = np.log(prior) + density.without(grid.values()[at], own, weight)
     return float(counts @ log_softmax(joint, axis=1)[rows, own])

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #endif
 
+#include "core/zeros.hpp"
 #include "simd/loop_table.hpp"
 
 namespace tb {
@@ -122,7 +123,7 @@ public:
         if (size <= capacity_) return;
         // a large table is read all over: huge pages spare it most misses of the address cache
         const std::size_t need = static_cast<std::size_t>(size) * sizeof(T);
-        const std::size_t page = need >= (std::size_t(1) << 22) ? std::size_t(1) << 21 : 64;
+        const std::size_t page = need >= MIN_HUGE_BYTES ? HUGE_PAGE : 64;
 #ifdef TB_EXACT_BUFFERS  // the sanitizers see an overrun only beyond what was allocated
         void* fresh = nullptr;
         if (posix_memalign(&fresh, page, need ? need : 1)) throw std::bad_alloc();

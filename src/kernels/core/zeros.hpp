@@ -12,7 +12,7 @@
 namespace tb {
 
 constexpr std::size_t HUGE_PAGE = std::size_t(1) << 21;
-constexpr std::size_t MIN_HUGE_BYTES = 2 * HUGE_PAGE;
+constexpr std::size_t MIN_HUGE_BYTES = HUGE_PAGE;
 
 inline std::size_t huge_pages(std::size_t bytes) {
     return (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;

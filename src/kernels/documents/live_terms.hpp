@@ -10,7 +10,7 @@
 
 namespace tb {
 
-// A SlotTable in 256 parts. Each part doubles at a load of its own, from 1/2 to 3/4, so that they
+// A SlotTable in 64 parts. Each part doubles at a load of its own, from 1/2 to 3/4, so that they
 // take turns.
 template <u64 EMPTY>
 class SlotParts {
@@ -51,7 +51,7 @@ public:
     }
 
 private:
-    static constexpr int BITS = 8, FIRST_BITS = 4;
+    static constexpr int BITS = 6, FIRST_BITS = 6;
     struct Part {
         Buffer<Slot> slots;
         u64 mask = 0, filled = 0;
@@ -70,20 +70,33 @@ private:
 
 using LiveTerms = TermsIn<SlotParts>;
 
-// Items that begin as T() and stay where they are when there are more.
+// Items that begin as T() and stay where they are when there are more. Blocks double up to a size that
+// fills huge pages: items are looked up all over, and each small page misses the address cache.
 template <class T>
 class Blocks {
 public:
-    T& operator[](std::size_t i) { return blocks_[i / SIZE][i % SIZE]; }
-    const T& operator[](std::size_t i) const { return blocks_[i / SIZE][i % SIZE]; }
-    void reserve(std::size_t n) {
-        while (blocks_.size() * SIZE < n) blocks_.push_back(std::make_unique<T[]>(SIZE));
+    T& operator[](std::size_t i) { return const_cast<T&>(std::as_const(*this)[i]); }
+    const T& operator[](std::size_t i) const {
+        if (i >= LARGEST) return blocks_[DOUBLING + i / LARGEST - 1][i % LARGEST];
+        const std::size_t block = bits_of(i / FIRST);
+        return blocks_[block][i - (block ? FIRST << (block - 1) : 0)];
     }
-    std::size_t room() const { return blocks_.size() * SIZE; }
+    void reserve(std::size_t n) {
+        for (; room_ < n; room_ += blocks_.back().size()) {
+            const std::size_t size = room_ < FIRST ? FIRST : room_ < LARGEST ? room_ : LARGEST;
+            blocks_.emplace_back();
+            blocks_.back().assign(size, T());
+        }
+    }
+    std::size_t room() const { return room_; }
 
 private:
-    static constexpr std::size_t SIZE = 1 << 12;
-    std::vector<std::unique_ptr<T[]>> blocks_;
+    static constexpr std::size_t FIRST = 1 << 12, LARGEST = 1 << 18, DOUBLING = 7;  // 2^12 · 2^6 = 2^18
+    static std::size_t bits_of(std::size_t x) {
+        return x ? static_cast<std::size_t>(64 - __builtin_clzll(x)) : 0;
+    }
+    std::vector<BigVector<T>> blocks_;
+    std::size_t room_ = 0;
 };
 
 // The terms of a document that are in the vocabulary, by their numbers there.

@@ -136,7 +136,7 @@ private:
                 double mine = 0.0;
                 for (i64 k = 0; k < K_; ++k) {
                     const double w = k == own ? one : 0.0, n = what_is_left(n_[k], w);
-                    const double prior = std::max(with.prior[k] - w, 0.0);
+                    const double prior = what_is_left(with.prior[k], w);
                     const double mean_mass = (mass[k] + share) / (n + pooled);
                     const double joint = prior * (std::isfinite(top) ? mean_mass : 1.0);
                     all += joint;

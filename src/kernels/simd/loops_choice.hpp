@@ -33,8 +33,7 @@ inline vec bin_share(const BinShares& s, const i32* b, const i32* k, vec w) {
     const auto gone = others == zero;
     const vec count = rows_left(gone ? gathered(s.all, b) : w, one);
     const vec whole = gone ? rows_left(splat(s.everyone), one) : others;
-    const vec left = prior - one, rest = left < zero ? zero : left;
-    const vec mine = rest * (count + s.each) / (whole + s.strength);
+    const vec mine = rows_left(prior, one) * (count + s.each) / (whole + s.strength);
     const vec full = prior * (w + s.each) / (held + s.strength);
     const vec more = gathered(s.said, b) - full, said = more < zero ? zero : more;
     return mine > zero ? mine / (said + mine) : zero;
@@ -67,10 +66,10 @@ void density_rows(const DensityRows& s, i64 bins, const i64* start, double* TB_R
         const double rows = s.rows[b];
         for (i64 e = start[b]; e < start[b + 1]; ++e) {
             const double w = s.row[e] < s.weight[e] ? s.row[e] : s.weight[e];
-            const double rest = s.prior[e] - w, others = left_of(s.held[e], w);
+            const double others = left_of(s.held[e], w);
             const double all = left_of(everyone, w);
             one[e] = w;
-            mine[e] = rest < 0.0 ? 0.0 : rest;
+            mine[e] = left_of(s.prior[e], w);
             own_base[e] = (left_of(rows, w) + even) / (all + unit);
             left[e] = others == 0.0 ? all : others;
             gone[e] = others == 0.0 ? 1.0 : 0.0;

@@ -64,14 +64,13 @@ void gaussian_left(const GaussianOthers& s, double x, i64 n, const i32* of, cons
 // The share of the own class of a row in what all say of it. There is room for a multiple of 8.
 void gaussian_shares(const GaussianShares& s, i64 n, const i32* of, const double* one,
                      const double* mine, double* share) {
-    const vec zero = splat(0.0);
     for (i64 i = 0; i < n; i += W) {
         const i32* k = of + i;
         const vec w = load(one + i), m = load(mine + i), prior = gathered(s.prior, k);
         const vec left = rows_left(gathered(s.n, k), w);
         const vec pooled = s.pooled_rows * (gathered(s.mass, k) + m) / (s.everyone - w);
         const vec rest = gathered(s.scaled, k) + pooled * gathered(s.scale, k);
-        const vec own = greater_of(prior - w, zero) * (m + pooled) / (left + s.pooled_rows);
+        const vec own = rows_left(prior, w) * (m + pooled) / (left + s.pooled_rows);
         const vec ratio = own / (own + rest);
         store(share + i, ratio == ratio ? ratio : prior / s.all_prior);
     }
