@@ -38,6 +38,22 @@ inline i64 code_of(T value, int& fault) {
     }
 }
 
+// Raises top[j] to the codes of some rows, whose columns lie side by side; false where one is negative
+// or too large for a table, so that each has to be looked at.
+template <class T>
+bool raise_to_rows(const TypedMatrix<T>& x, i64 r0, i64 r1, i64* __restrict__ top) {
+    u64 all = 0;  // the bits of all numbers
+    for (i64 i = r0; i < r1; ++i) {
+        const T* row = x.at(i, 0);
+        for (i64 j = 0; j < x.d; ++j) {
+            const i64 code = static_cast<i64>(row[j]);
+            all |= static_cast<u64>(code);
+            top[j] = code > top[j] ? code : top[j];
+        }
+    }
+    return !(all >> 62);
+}
+
 // highest[j] = the largest code of column j (−1 without rows).
 template <class T>
 int highest_codes(const TypedMatrix<T>& x, i64* highest, int threads) {
@@ -63,6 +79,8 @@ int highest_codes(const TypedMatrix<T>& x, i64* highest, int threads) {
             const i64 code = code_of(*x.at(i, j), fault);
             if (code > TOP[j]) TOP[j] = code;
         };
+        if constexpr (std::is_integral_v<T> && (std::is_signed_v<T> || sizeof(T) < sizeof(i64)))
+            if (x.column == 1 && raise_to_rows(x, r0, r1, TOP)) return;
         if (by_column)
             for (i64 j = 0; j < x.d; ++j)
                 for (i64 i = r0; i < r1; ++i) see(i, j);
