@@ -55,8 +55,11 @@ def _moves(mine: Columns, wider: Columns) -> NDArray[np.intp]:
     """Where the levels of an open column stand in a wider one."""
     assert mine.levels is not None
     assert wider.levels is not None
-    at = {level: i for i, level in enumerate(wider.levels[0].tolist())}
-    return np.array([at[level] for level in mine.levels[0].tolist()], dtype=np.intp)
+    here, there = mine.levels[0].tolist(), wider.levels[0].tolist()
+    if there[: len(here)] == here:  # as where they are joined: the first one's come first
+        return np.arange(len(here))
+    at = {level: i for i, level in enumerate(there)}
+    return np.array([at[level] for level in here], dtype=np.intp)
 
 
 def _hold_the_same(mine: TableTally, theirs: TableTally) -> bool:
