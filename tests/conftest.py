@@ -16,8 +16,7 @@ from hypothesis import HealthCheck, settings
 
 from servers.postgres import postgres_server as postgres_server
 from servers.postgres import postgres_url as postgres_url
-from tallybayes import _kernels
-from tallybayes.engines import threads
+from tallybayes import _kernels, threads
 
 pytest_plugins = ["servers.spark"]
 

@@ -16,8 +16,8 @@ from benchmarks.speed.checks import WrongAnswer, close
 from benchmarks.speed.table_data import FORMATS, table
 from benchmarks.speed.table_peers import PEERS
 from tallybayes import NaiveBayes
-from tallybayes.engines.threads import get_num_threads
 from tallybayes.tables import read_table
+from tallybayes.threads import get_num_threads
 
 __all__ = ["cases"]
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tallybayes.export.sql.dialects import DIALECTS, DuckDB, Postgres
-from tallybayes.parameters.formula import Formula
-from tallybayes.parameters.formula_cells import LevelCells
-from tallybayes.parameters.formula_terms import CellTable
+from tallybayes.export.dialects import DIALECTS, DuckDB, Postgres
+from tallybayes.parameters.formula import CellTable, Formula, LevelCells
 
 __all__ = ["nested_case", "without_fence"]
 

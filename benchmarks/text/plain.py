@@ -16,7 +16,7 @@ from benchmarks.text.counting import medians
 from benchmarks.text.labelled import SETS
 from tallybayes import TextNB
 from tallybayes.tokens import MARKS
-from tallybayes.tokens.compiled_rules import WORDS
+from tallybayes.tokens.analyzer import WORDS
 
 __all__ = ["plain_page"]
 

@@ -19,7 +19,7 @@ BOXES = {
     "family": ("Family", "one way to model a column", "families/", 2, 1),
     "likelihood": ("Likelihood", "what the counts say of it", "families/", 3, 1),
     "model": ("Model", "tally + how it is read", "models/", 4, 1),
-    "answer": ("Answer", "label, probability, reasons", "estimators/, inspection/", 0, 2),
+    "answer": ("Answer", "label, probability, reasons", "estimators/, explain/", 0, 2),
     "joint": ("Joint log-likelihood", "one score a class, in nats", "scoring", 1, 2),
     "score": ("Engine: score", "evaluates each score kind", "engines/", 2, 2),
     "kind": ("Score kind", "lookup, linear, quadratic, …", "parameters/", 3, 2),

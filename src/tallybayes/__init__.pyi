@@ -1,13 +1,12 @@
 from tallybayes import _kernels as _kernels
 from tallybayes.bayes import bayes_rule, update
+from tallybayes.cross_validation import cross_validate, leave_one_out
 from tallybayes.diagnosis.doctor import doctor
-from tallybayes.engines.threads import get_num_threads, set_num_threads
 from tallybayes.estimators.arrays.bernoulli import BernoulliNB
 from tallybayes.estimators.arrays.categorical import CategoricalNB
 from tallybayes.estimators.arrays.complement import ComplementNB
 from tallybayes.estimators.arrays.gaussian import GaussianNB
 from tallybayes.estimators.arrays.multinomial import MultinomialNB
-from tallybayes.estimators.cross_validation import cross_validate, leave_one_out
 from tallybayes.estimators.persistence.model_files import load
 from tallybayes.estimators.tables.collecting import collect
 from tallybayes.estimators.tables.lazy import LazyNaiveBayes
@@ -18,7 +17,8 @@ from tallybayes.families.registry import register_family
 from tallybayes.progress import set_progress
 from tallybayes.sources.databases.opening import sql, table
 from tallybayes.sources.files import csv, files
-from tallybayes.sources.labelled import labelled
+from tallybayes.sources.rows import labelled
+from tallybayes.threads import get_num_threads, set_num_threads
 
 __all__ = [
     "BernoulliNB",

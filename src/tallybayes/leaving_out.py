@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from tallybayes import _kernels
-from tallybayes.engines.threads import get_num_threads
 from tallybayes.families.class_prior import PriorWithout
 from tallybayes.scoring import warn_ruled_out
+from tallybayes.threads import get_num_threads
 
 __all__ = ["posterior_without"]
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.engines.contract import CompiledScore
-from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import RuledOutWarning, warn_user
+from tallybayes.threads import get_num_threads
 
 __all__ = [
     "best_class",

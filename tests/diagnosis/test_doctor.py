@@ -12,8 +12,7 @@ from typer.testing import CliRunner
 
 import tallybayes
 from tallybayes.cli.app import app
-from tallybayes.diagnosis.findings import options_of
-from tallybayes.diagnosis.layout import layout_of
+from tallybayes.diagnosis.findings import layout_of, options_of
 from tallybayes.errors import SourceError
 
 N = 80

@@ -10,7 +10,7 @@ import scipy.stats
 from scipy.integrate import quad
 
 from tallybayes import NaiveBayes
-from tallybayes.distributions.laws import ScipyLaw, TransformedLaw, law_of
+from tallybayes.distributions.table import ScipyLaw, TransformedLaw, law_of
 from tallybayes.families import Binned, Gaussian, Multinomial, Poisson, Smooth
 from tallybayes.families.contract.density import NumberDensity
 from tallybayes.families.numeric.transforms import Transform

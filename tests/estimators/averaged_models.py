@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from tallybayes import WeightedNaiveBayes
-from tallybayes.weighted.fit.learned import Averaged
+from tallybayes.weighted.learned import Averaged
 
 __all__ = ["averaged", "learnings"]
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from tallybayes import GaussianNB, NaiveBayes, WeightedNaiveBayes, cross_validate, leave_one_out
 from tallybayes.errors import IncompatibleTallies
-from tallybayes.estimators.labels import codes_of, labels_and_codes, read_labels
 from tallybayes.labels import are_among, joined_labels, places_among
+from tallybayes.validation import codes_of, labels_and_codes, read_labels
 
 BIG = [2**53, 2**53 + 1, 2**53, 2**53 + 1, 2**53 + 2, 2**53]
 HUGE = np.array([2**63, 2**63 + 1, 2**63, 2**63 + 1, 1, 2], dtype=np.uint64)

@@ -8,13 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallybayes.export.sql.buckets import buckets_of
-from tallybayes.export.sql.cells import cell_of, score_of
-from tallybayes.export.sql.columns import Columns
-from tallybayes.export.sql.dialects import DuckDB
-from tallybayes.export.sql.stages import Stages
-from tallybayes.parameters.formula import Formula
-from tallybayes.parameters.formula_cells import NumberCells
+from tallybayes.export.cells import Columns, buckets_of, cell_of, score_of
+from tallybayes.export.dialects import DuckDB, Stages
+from tallybayes.parameters.formula import Formula, NumberCells
 
 WHOLE = st.lists(st.integers(-3000, 3000).map(float), min_size=6, max_size=30, unique=True)
 QUARTERS = WHOLE.map(lambda starts: [x / 4 for x in starts])

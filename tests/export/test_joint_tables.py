@@ -6,10 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallybayes.export.sql.joint_tables import JOINT_CELLS, JointTable, joined
-from tallybayes.parameters.columns import QuadraticTerms
-from tallybayes.parameters.formula_cells import CodeCells, PairedCells
-from tallybayes.parameters.formula_terms import CellTable, Powers
+from tallybayes.export.scores import JOINT_CELLS, JointTable, joined
+from tallybayes.parameters.formula import CellTable, CodeCells, PairedCells, Powers
+from tallybayes.parameters.kinds import QuadraticTerms
 
 SIZES = st.lists(st.integers(2, JOINT_CELLS + 20), max_size=8)
 

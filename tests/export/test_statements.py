@@ -112,7 +112,7 @@ def test_nothing_is_there_for_a_client_or_session_to_replace(dialect):
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_one_number_is_read_as_itself(dialect):
-    from tallybayes.export.sql.dialects import dialect_of
+    from tallybayes.export.dialects import dialect_of
 
     says = dialect_of(dialect)
     for x in (0.1, -0.1, 1e-320, 5e-324, -1.7976931348623157e308, 1e300, 3.0, 2.0**53 + 2.0):

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from tallybayes.families.text.ratios import BINS, TermTable
-from tallybayes.tokens.rows import Documents
+from tallybayes.tokens.counting import Documents
 
 
 def documents_of(counts):

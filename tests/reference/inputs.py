@@ -8,7 +8,7 @@ from scipy import sparse
 from tallybayes import _kernels
 from tallybayes.tally import Moments
 from tallybayes.tally.moments import ROUNDING, VANISHING, origin_of
-from tallybayes.tally.term_arrays import term_array
+from tallybayes.tally.terms import term_array
 
 FLOATS = [np.float32, np.float64]
 INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]

@@ -7,8 +7,8 @@ import pandas as pd
 
 from tallybayes import NaiveBayes
 from tallybayes.tables import read_table
-from tallybayes.weighted.cells.columns import level_cells, number_cells
-from tallybayes.weighted.fit.learned import Averaged
+from tallybayes.weighted.cells import level_cells, number_cells
+from tallybayes.weighted.learned import Averaged
 from tallybayes.weighted.rows import LearningRows
 
 __all__ = ["cells_of", "loss", "mixed", "proba", "scores", "term_tables"]

@@ -31,7 +31,7 @@ from tallybayes import (
     cross_validate,
     leave_one_out,
 )
-from tallybayes.estimators.cross_validation import usual_folds
+from tallybayes.cross_validation import usual_folds
 from tallybayes.reporting.page.rendering import rendered
 from tallybayes.text import TextNB
 

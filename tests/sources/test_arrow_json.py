@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tallybayes.errors import SourceError
-from tallybayes.sources.opening.stream import Stream
-from tallybayes.sources.text_files import jsonlines
-from tallybayes.sources.text_files.arrow_json import ArrowJson
+from tallybayes.sources import json_files
+from tallybayes.sources.json_files import ArrowJson
+from tallybayes.sources.opening import Stream
 
 NUMBERS = st.one_of(
     st.integers(-(2**70), 2**70),
@@ -34,7 +34,7 @@ ROWS = st.lists(
 
 
 def by_python(lines, wanted):
-    return jsonlines._table(jsonlines.JsonText("t.jsonl"), lines, 1, wanted)
+    return json_files._table(json_files.JsonText("t.jsonl"), lines, 1, wanted)
 
 
 @settings(max_examples=150)
@@ -104,7 +104,7 @@ def test_errors_name_the_line_in_a_later_block(tmp_path):
     path.write_bytes(good * 3000 + b"\n" + b'{"a": 1, "b": [2]}\n' + good)
     with pytest.raises(SourceError, match=r"t\.jsonl, line 3002: 'b' holds \[2\]"):
         list(
-            jsonlines.batches(
-                jsonlines.JsonText(str(path)), Stream(str(path)), 1 << 12, lambda _: True
+            json_files.batches(
+                json_files.JsonText(str(path)), Stream(str(path)), 1 << 12, lambda _: True
             )
         )

@@ -18,10 +18,8 @@ from reference.csv_cells import read_csv_cells
 from tallybayes._kernels import last_record_end
 from tallybayes.errors import SourceError
 from tallybayes.sources.contract import restarted
-from tallybayes.sources.text_files.blocks import blocks
-from tallybayes.sources.text_files.csv_file import CsvFile
-from tallybayes.sources.text_files.delimited import dialect_of
-from tallybayes.sources.text_files.options import Layout, Spelling
+from tallybayes.sources.csv_files import CsvFile, blocks, dialect_of
+from tallybayes.sources.options import Layout, Spelling
 from tallybayes.tables import Numbers
 from tallybayes.tables.columns import values_of
 
@@ -246,7 +244,7 @@ def test_faults_name_their_line(path):
 
 
 def test_a_record_without_end_is_refused(monkeypatch):
-    monkeypatch.setattr("tallybayes.sources.text_files.blocks.MAX_RECORD_BYTES", 1000)
+    monkeypatch.setattr("tallybayes.sources.csv_files.MAX_RECORD_BYTES", 1000)
     text = b'a,b\n1,2\n3,"' + b"x" * 5000
     dialect = dialect_of("t.csv", text[:8], Layout(delimiter=","))
     parts = iter([text[i : i + 100] for i in range(0, len(text), 100)])

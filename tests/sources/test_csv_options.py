@@ -14,10 +14,9 @@ import tallybayes
 from tallybayes import NaiveBayes
 from tallybayes.errors import SourceError
 from tallybayes.sources.contract import restarted
-from tallybayes.sources.files import source_of_paths
-from tallybayes.sources.find import source_of
-from tallybayes.sources.text_files.blanks import tabbed
-from tallybayes.sources.text_files.options import Layout
+from tallybayes.sources.csv_files import tabbed
+from tallybayes.sources.files import source_of, source_of_paths
+from tallybayes.sources.options import Layout
 from tallybayes.tables.columns import values_of
 
 

@@ -15,7 +15,7 @@ from tallybayes import NaiveBayes, WeightedNaiveBayes, collect
 from tallybayes.errors import LeftOutWarning, SourceError
 from tallybayes.families import Gaussian
 from tallybayes.sources.databases.names import quoted, quoted_path, shown
-from tallybayes.sources.find import source_of
+from tallybayes.sources.files import source_of
 from tallybayes.tables import arrow
 
 ODD = ["select", "a.b", 'qu"o', "it's", "🙂", "Ünï", " ", "A b"]

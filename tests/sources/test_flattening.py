@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import tallybayes
 from tallybayes import LazyNaiveBayes, NaiveBayes
 from tallybayes.errors import LeftOutWarning, SourceError
-from tallybayes.sources.flattening import Flattening, flat
-from tallybayes.sources.text_files import jsonlines
-from tallybayes.sources.text_files.arrow_json import ArrowJson
+from tallybayes.sources import json_files
+from tallybayes.sources.arrow import Flattening, flat
+from tallybayes.sources.json_files import ArrowJson
 
 NESTED = [
     {"who": {"age": 20 + i % 9, "home": {"town": "ab"[i % 2]}}, "n": i % 5, "y": "uv"[i % 3 == 0]}
@@ -151,10 +151,10 @@ OBJECTS = st.recursive(
 )
 def test_arrow_flattens_as_python_does(rows):
     data = [json.dumps(row).encode() + b"\n" for row in rows]
-    text = jsonlines.JsonText("t.jsonl", flattening=Flattening())
+    text = json_files.JsonText("t.jsonl", flattening=Flattening())
     found = ArrowJson(lambda _: True, Flattening()).table(data)
     if found is not None:
-        expected = jsonlines._table(text, data, 1, lambda _: True)
+        expected = json_files._table(text, data, 1, lambda _: True)
         assert sorted(found.column_names) == sorted(expected.column_names)
         assert found.select(expected.column_names).equals(expected)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import tallybayes
 from tallybayes import NaiveBayes
 from tallybayes.errors import LeftOutWarning, SourceError
-from tallybayes.sources.text_files.json_array import ElementLines
+from tallybayes.sources.json_files import ElementLines
 
 ROWS = [
     {"n": i % 7, "word": ["a", 'q"]},{[', "Zoë\n", "\\"][i % 4], "y": "uv"[i % 3 == 0]}

@@ -15,11 +15,9 @@ from hypothesis import strategies as st
 import tallybayes
 from tallybayes import NaiveBayes
 from tallybayes.errors import LeftOutWarning, SourceError
-from tallybayes.sources.text_files.cells import Misfit
-from tallybayes.sources.text_files.json_blocks import JsonReader
-from tallybayes.sources.text_files.json_file import JsonLines
-from tallybayes.sources.text_files.jsonlines import JsonText
-from tallybayes.sources.text_files.options import Spelling
+from tallybayes.sources.cells import Misfit
+from tallybayes.sources.json_files import JsonLines, JsonReader, JsonText
+from tallybayes.sources.options import Spelling
 from tallybayes.tables import Empty
 
 VALUES = st.one_of(

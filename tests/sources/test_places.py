@@ -25,7 +25,7 @@ from tallybayes.engines.contract import Counting
 from tallybayes.engines.memory.engine import MemoryEngine
 from tallybayes.engines.stream.engine import StreamEngine
 from tallybayes.errors import SourceError
-from tallybayes.sources.find import source_of
+from tallybayes.sources.files import source_of
 
 ROWS = pa.table(
     {"a": ["x", "z", "x", None] * 50, "n": [1.0, None, 3.0, 4.0] * 50, "y": [1, 0] * 100}

@@ -8,7 +8,7 @@ import pytest
 
 import tallybayes
 from tallybayes.errors import SourceError
-from tallybayes.sources.text_files.csv_file import CsvFile
+from tallybayes.sources.csv_files import CsvFile
 
 ROWS = ["a,b,y", *(f"{i},{i % 3},{'uv'[i % 2]}" for i in range(30))]
 

@@ -23,8 +23,7 @@ from tallybayes.engines.memory.engine import MemoryEngine
 from tallybayes.engines.stream.engine import StreamEngine
 from tallybayes.errors import LeftOutWarning, MixedColumnWarning, SourceError
 from tallybayes.families import Poisson
-from tallybayes.sources.files import source_of_paths
-from tallybayes.sources.find import is_source, source_of
+from tallybayes.sources.files import is_source, source_of, source_of_paths
 from tallybayes.tables import Strings
 
 ROWS = pa.table({"a": ["x", "z", "x", None], "n": [1.0, None, 3.0, 4.0], "y": [1, 0, 1, 1]})

@@ -14,7 +14,7 @@ import tallybayes
 from tallybayes import LazyNaiveBayes, NaiveBayes
 from tallybayes.errors import SourceError
 from tallybayes.sources.files import files_of, source_of_paths
-from tallybayes.sources.text_files.options import Layout
+from tallybayes.sources.options import Layout
 
 HEADER = ["n", "price", "word", "sold", "day", "seen", "at", "code", 2020, "y"]
 ROWS = [

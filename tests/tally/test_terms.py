@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reference.inputs import word_rows
 from tallybayes.errors import IncompatibleTallies, NegativeTally
 from tallybayes.tally import TermCounts
-from tallybayes.tally.term_arrays import places_of_terms, term_array, terms_ascend, union_of_terms
+from tallybayes.tally.terms import places_of_terms, term_array, terms_ascend, union_of_terms
 from tallybayes.testing import laws
 
 LONG = ["a term of more than 15 bytes", "a term of more than that", "語" * 9, "z" * 300]

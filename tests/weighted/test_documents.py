@@ -9,16 +9,15 @@ from scipy.special import log_softmax
 from reference.documents import dense_counts, documents_of, table_of
 from tallybayes import TextNB, set_num_threads
 from tallybayes.errors import DependentRowsWarning
-from tallybayes.weighted.documents import ridge as ridges
-from tallybayes.weighted.documents.bin_weights import BinWeights, learn_bin_weights
-from tallybayes.weighted.documents.learning import learn_documents
-from tallybayes.weighted.documents.ridge import (
+from tallybayes.weighted import ridge as ridges
+from tallybayes.weighted.document_learning import DocumentScorer, learn_documents
+from tallybayes.weighted.documents import BinWeights, learn_bin_weights
+from tallybayes.weighted.ridge import (
     Features,
     RidgeProblem,
     TfidfColumns,
     solve_together,
 )
-from tallybayes.weighted.documents.scorer import DocumentScorer
 
 
 def topics(n, k, seed, words=200):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax
 
-from tallybayes.weighted.documents.scales import HeldOut
+from tallybayes.weighted.ridge import HeldOut
 
 N = 2000
 

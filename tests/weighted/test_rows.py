@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.reference.weighted import cells_of, mixed
 
-from tallybayes.weighted.cells.columns import in_effective_rows
+from tallybayes.weighted.cells import in_effective_rows
 from tallybayes.weighted.rows import (
     LearningRows,
     canonical,

@@ -11,10 +11,14 @@ from scipy.sparse import csr_array
 
 from reference.documents import dense_counts, documents_of, ratio_sums
 from tallybayes import set_num_threads
-from tallybayes.weighted.documents.choice import Reading
-from tallybayes.weighted.documents.dense_ratios import DenseRatios, Matrices
-from tallybayes.weighted.documents.part_labelled import PartLabelled, rounded
-from tallybayes.weighted.documents.unlabelled import choose_weight
+from tallybayes.weighted.documents import Reading
+from tallybayes.weighted.unlabelled import (
+    DenseRatios,
+    Matrices,
+    PartLabelled,
+    choose_weight,
+    rounded,
+)
 
 
 def topics(n, k, seed, words=300, strength=1.0):

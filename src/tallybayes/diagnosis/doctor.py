@@ -8,27 +8,30 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tallybayes.diagnosis.columns import ColumnDiagnosis, column_of, compared
+from tallybayes.diagnosis.columns import (
+    ColumnDiagnosis,
+    Profile,
+    Seen,
+    column_of,
+    compared,
+    profile_of,
+)
 from tallybayes.diagnosis.findings import (
     NAMELESS,
     Finding,
+    layout_of,
     of_labels,
     options_of,
     quoted,
 )
-from tallybayes.diagnosis.layout import layout_of
-from tallybayes.diagnosis.profile import Profile, Seen, profile_of
 from tallybayes.errors import SourceError, TallyWarning, listed
 from tallybayes.readable import html_table
-from tallybayes.sources.contract import Source
+from tallybayes.sources.arrow import flatten_hint
+from tallybayes.sources.contract import Source, is_nested
 from tallybayes.sources.files import csv, files, files_of
-from tallybayes.sources.flattening import flatten_hint
-from tallybayes.sources.labelled import Labelled
-from tallybayes.sources.opening.foreign import is_workbook, need_readable
-from tallybayes.sources.opening.sniffing import format_of
-from tallybayes.sources.opening.stream import Stream, read_once
-from tallybayes.sources.several import is_nested
-from tallybayes.sources.text_files.options import Spelling
+from tallybayes.sources.opening import Stream, format_of, is_workbook, need_readable, read_once
+from tallybayes.sources.options import Spelling
+from tallybayes.sources.rows import Labelled
 
 __all__ = ["Diagnosis", "diagnosed", "doctor"]
 

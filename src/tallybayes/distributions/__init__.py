@@ -9,15 +9,21 @@ scratch with TensorFlow (2023).
 
 from __future__ import annotations
 
-from tallybayes.distributions.base import ClassConditional, Distribution
-from tallybayes.distributions.classes import Categorical
-from tallybayes.distributions.columns import Column, GroupOfCounts, LevelColumn, NumberColumn
-from tallybayes.distributions.counts import Multinomial
-from tallybayes.distributions.joint import Joint
-from tallybayes.distributions.levels import IndependentCategorical
-from tallybayes.distributions.rows import IndependentBernoulli, IndependentNormal
-from tallybayes.distributions.table import ProductOfColumns
-from tallybayes.distributions.vectors import GroupOfNumbers
+from tallybayes.distributions.arrays import (
+    IndependentBernoulli,
+    IndependentCategorical,
+    IndependentNormal,
+    Multinomial,
+)
+from tallybayes.distributions.base import Categorical, ClassConditional, Distribution, Joint
+from tallybayes.distributions.table import (
+    Column,
+    GroupOfCounts,
+    GroupOfNumbers,
+    LevelColumn,
+    NumberColumn,
+    ProductOfColumns,
+)
 
 __all__ = [
     "Categorical",

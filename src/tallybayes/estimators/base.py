@@ -13,19 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.errors import IncompatibleTallies
-from tallybayes.estimators.labels import (
-    codes_of,
-    labels_and_codes,
-    read_groups,
-    read_labels,
-    read_weights,
-    warn_of_other_order,
-)
 from tallybayes.estimators.locked_learning import LOCK
 from tallybayes.estimators.parameters import CheckedParameters
 from tallybayes.estimators.predicting import Predicting
+from tallybayes.explain.warnings import warn_of_light_rows
 from tallybayes.families import ClassPrior
-from tallybayes.inspection.small_weights import warn_of_light_rows
 from tallybayes.leaving_out import posterior_without
 from tallybayes.models.base import Model
 from tallybayes.models.class_weights import (
@@ -36,6 +28,14 @@ from tallybayes.models.class_weights import (
     weighted,
 )
 from tallybayes.models.equality import same
+from tallybayes.validation import (
+    codes_of,
+    labels_and_codes,
+    read_groups,
+    read_labels,
+    read_weights,
+    warn_of_other_order,
+)
 
 __all__ = ["TallyClassifier", "class_prior_of"]
 

@@ -10,9 +10,9 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from tallybayes.errors import UnseenLevel
-from tallybayes.estimators.array_api import as_numpy
 from tallybayes.tables.read import is_arrow
 from tallybayes.tables.values import is_missing
+from tallybayes.validation import as_numpy
 
 __all__ = ["declared_levels", "encode"]
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.estimators.base import TallyClassifier
+from tallybayes.explain.importances import LIBRARIES, frame
 from tallybayes.families import Bernoulli, Categorical, Gaussian, Multinomial
-from tallybayes.inspection.frames import LIBRARIES, frame
 from tallybayes.models.array import ArrayModel
 from tallybayes.models.base import Model
 from tallybayes.models.table import TableModel
@@ -221,12 +221,12 @@ class _Distributions:
         return GroupOfNumbers(part, self.classes)
 
     def law_of(self, density: Any) -> Any:
-        from tallybayes.distributions.laws import law_of
+        from tallybayes.distributions.table import law_of
 
         return law_of(density)
 
     def law_of_bins(self, part: Any) -> Any:
-        from tallybayes.distributions.laws import BinsLaw
+        from tallybayes.distributions.table import BinsLaw
 
         tally = self.model.tally_read
         held = {c.key: group for c, group in zip(tally.schema.groups, tally.groups, strict=True)}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from tallybayes.parameters import Formula
-from tallybayes.parameters.formula_cells import Kind
+from tallybayes.parameters.formula import Kind
 
 __all__ = ["SaysSQL"]
 
@@ -72,7 +72,7 @@ class SaysSQL:
             strings, groups of counts under a Dirichlet prior, densities of other packages; for a
             name that the dialect cannot have, or a statement that is beyond its limits.
         """
-        from tallybayes.export.sql.statement import select
+        from tallybayes.export.statement import select
 
         formula = self._formula()
         return select(formula, table, dialect, names=_given(formula, names), kinds=types, keep=keep)

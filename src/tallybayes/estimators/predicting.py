@@ -12,12 +12,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
 from tallybayes import scoring
-from tallybayes.estimators.array_api import like
-from tallybayes.estimators.labels import warn_of_other_order
 from tallybayes.estimators.notebook import ShownInNotebooks
 from tallybayes.models.base import Model
 from tallybayes.models.class_weights import by_class
 from tallybayes.tally import TableTally
+from tallybayes.validation import like, warn_of_other_order
 
 __all__ = ["Predicting"]
 

@@ -15,8 +15,7 @@ from tallybayes.families import ClassPrior
 from tallybayes.models.base import Model
 from tallybayes.models.data_warnings.tiny_columns import tiny_columns, warn_of_tiny
 from tallybayes.parameters import Formula, Parameters
-from tallybayes.parameters.formula_cells import Kind
-from tallybayes.parameters.score_terms import terms_of
+from tallybayes.parameters.formula import Kind, terms_of
 from tallybayes.schema import Columns, Schema
 from tallybayes.tables.values import as_text
 from tallybayes.tally import Moments, TableTally

@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 
 from tallybayes.labels import places_among
 from tallybayes.tally import TableTally
-from tallybayes.weighted.cells.columns import (
+from tallybayes.weighted.average import TextWeights
+from tallybayes.weighted.cells import (
     ColumnCells,
     counted_again,
     held_columns,
     in_effective_rows,
 )
-from tallybayes.weighted.fit.learned import Averaged, Learned
-from tallybayes.weighted.fit.text_weights import TextWeights
-from tallybayes.weighted.terms.column_tables import ColumnTable
-from tallybayes.weighted.terms.pair_terms import JoinedPair, PairCells, PairTerm
-from tallybayes.weighted.terms.scorer import WeightedScore
+from tallybayes.weighted.learned import Averaged, Learned
+from tallybayes.weighted.pairs import JoinedPair, PairCells, PairTerm
+from tallybayes.weighted.scores import WeightedScore
+from tallybayes.weighted.tables import ColumnTable
 
 __all__ = [
     "Figures",

@@ -6,32 +6,32 @@ Parameters do not hold the class prior.
 
 from __future__ import annotations
 
-from tallybayes.parameters.columns import (
+from tallybayes.parameters.formula import Formula, Inexpressible, Term
+from tallybayes.parameters.kinds import (
     Cells,
+    CellsWithout,
+    ComplementWithout,
     Correlated,
     Counts,
     Density,
     Description,
+    ImproperPrior,
     Laws,
+    Linear,
+    Lookup,
+    MomentsWithout,
+    Parameters,
     PooledLess,
     PooledTerms,
+    PresenceWithout,
+    Quadratic,
     QuadraticTerms,
+    SumsWithout,
     TermScores,
     TriangularTerms,
-)
-from tallybayes.parameters.formula import Formula
-from tallybayes.parameters.formula_cells import Inexpressible
-from tallybayes.parameters.formula_terms import Term
-from tallybayes.parameters.improper import ImproperPrior
-from tallybayes.parameters.missing import missing_patterns
-from tallybayes.parameters.scores import Linear, Lookup, Parameters, Quadratic, Unseen
-from tallybayes.parameters.without import (
-    CellsWithout,
-    ComplementWithout,
-    MomentsWithout,
-    PresenceWithout,
-    SumsWithout,
+    Unseen,
     Without,
+    missing_patterns,
 )
 
 __all__ = [

@@ -14,20 +14,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 _HOME = {
-    "ClassConditionalDisplay": "tallybayes.plots.displays.class_conditional",
-    "DecisionRegionDisplay": "tallybayes.plots.displays.decision_region",
-    "JointPlot": "tallybayes.plots.displays.joint",
-    "LearningCurveDisplay": "tallybayes.plots.displays.learning_curve",
-    "MissingDisplay": "tallybayes.plots.displays.missing",
-    "NomogramDisplay": "tallybayes.plots.displays.nomogram",
-    "PairPlot": "tallybayes.plots.displays.pair",
-    "PosteriorDisplay": "tallybayes.plots.displays.posterior",
-    "PriorDisplay": "tallybayes.plots.displays.prior",
-    "ReliabilityDisplay": "tallybayes.plots.displays.reliability",
-    "TermDisplay": "tallybayes.plots.displays.term",
-    "TopTermsDisplay": "tallybayes.plots.displays.top_terms",
-    "WaterfallDisplay": "tallybayes.plots.displays.waterfall",
-    "WeightsDisplay": "tallybayes.plots.displays.weights",
+    "ClassConditionalDisplay": "tallybayes.plots.class_conditional",
+    "DecisionRegionDisplay": "tallybayes.plots.decision_region",
+    "JointPlot": "tallybayes.plots.class_conditional",
+    "LearningCurveDisplay": "tallybayes.plots.learning_curve",
+    "MissingDisplay": "tallybayes.plots.missing",
+    "NomogramDisplay": "tallybayes.plots.nomogram",
+    "PairPlot": "tallybayes.plots.class_conditional",
+    "PosteriorDisplay": "tallybayes.plots.prior",
+    "PriorDisplay": "tallybayes.plots.prior",
+    "ReliabilityDisplay": "tallybayes.plots.reliability",
+    "TermDisplay": "tallybayes.plots.term",
+    "TopTermsDisplay": "tallybayes.plots.top_terms",
+    "WaterfallDisplay": "tallybayes.plots.waterfall",
+    "WeightsDisplay": "tallybayes.plots.term",
 }
 
 __all__ = [
@@ -48,20 +48,16 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from tallybayes.plots.displays.class_conditional import ClassConditionalDisplay
-    from tallybayes.plots.displays.decision_region import DecisionRegionDisplay
-    from tallybayes.plots.displays.joint import JointPlot
-    from tallybayes.plots.displays.learning_curve import LearningCurveDisplay
-    from tallybayes.plots.displays.missing import MissingDisplay
-    from tallybayes.plots.displays.nomogram import NomogramDisplay
-    from tallybayes.plots.displays.pair import PairPlot
-    from tallybayes.plots.displays.posterior import PosteriorDisplay
-    from tallybayes.plots.displays.prior import PriorDisplay
-    from tallybayes.plots.displays.reliability import ReliabilityDisplay
-    from tallybayes.plots.displays.term import TermDisplay
-    from tallybayes.plots.displays.top_terms import TopTermsDisplay
-    from tallybayes.plots.displays.waterfall import WaterfallDisplay
-    from tallybayes.plots.displays.weights import WeightsDisplay
+    from tallybayes.plots.class_conditional import ClassConditionalDisplay, JointPlot, PairPlot
+    from tallybayes.plots.decision_region import DecisionRegionDisplay
+    from tallybayes.plots.learning_curve import LearningCurveDisplay
+    from tallybayes.plots.missing import MissingDisplay
+    from tallybayes.plots.nomogram import NomogramDisplay
+    from tallybayes.plots.prior import PosteriorDisplay, PriorDisplay
+    from tallybayes.plots.reliability import ReliabilityDisplay
+    from tallybayes.plots.term import TermDisplay, WeightsDisplay
+    from tallybayes.plots.top_terms import TopTermsDisplay
+    from tallybayes.plots.waterfall import WaterfallDisplay
 
 
 def __getattr__(name: str) -> Any:

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.estimators.left_out import LeftOut
-from tallybayes.estimators.rows import as_rows, labels_of_rows, places_of_labels, rows_of
 from tallybayes.reporting.columns import ColumnFacts
 from tallybayes.reporting.copies import MAX_COMPARED_ROWS, near_copies
 from tallybayes.reporting.data_quality import Finding, findings_of
@@ -24,6 +22,7 @@ from tallybayes.reporting.measures.figures import (
 from tallybayes.reporting.measures.learning_curve import LearningCurve, learning_curve
 from tallybayes.reporting.rows import ShownRow, shown_rows
 from tallybayes.reporting.subjects.contract import Subject, Text
+from tallybayes.validation import LeftOut, as_rows, labels_of_rows, places_of_labels, rows_of
 
 __all__ = ["Content", "Headline", "content_of"]
 

@@ -124,7 +124,7 @@ def report_of(
     """
     import numpy as np
 
-    from tallybayes.estimators.labels import read_groups, warn_of_other_order
+    from tallybayes.validation import read_groups, warn_of_other_order
 
     warn_of_other_order(X, y, sample_weight, groups)
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)

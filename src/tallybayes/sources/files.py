@@ -5,30 +5,218 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
 
 from tallybayes.errors import SourceError, listed
-from tallybayes.sources.contract import Source, SourceColumn
-from tallybayes.sources.opening.faults import explained
-from tallybayes.sources.opening.foreign import is_workbook, need_readable
-from tallybayes.sources.opening.places import files_at, folder_of_pattern, is_remote
-from tallybayes.sources.opening.sniffing import FORMATS, Format, format_of
-from tallybayes.sources.opening.stream import Stream, read_once
-from tallybayes.sources.opening.unpacking import suffix_of
-from tallybayes.sources.several import Several, is_nested
-from tallybayes.sources.text_files.options import (
+from tallybayes.sources.arrow import explained
+from tallybayes.sources.contract import (
+    Part,
+    RowsKept,
+    Several,
+    Source,
+    SourceColumn,
+    is_nested,
+    parts_kept,
+)
+from tallybayes.sources.opening import (
+    FORMATS,
+    Format,
+    Stream,
+    files_at,
+    folder_of_pattern,
+    format_of,
+    is_remote,
+    is_workbook,
+    need_readable,
+    read_once,
+    suffix_of,
+)
+from tallybayes.sources.options import (
     MISSING,
     DateOrder,
     Layout,
     Spelling,
     need_apart,
 )
-from tallybayes.sources.with_columns import WithColumns, keys_of, kinds_of_keys
+from tallybayes.tables import Column, Empty, Numbers, Strings, Table
+from tallybayes.tables.values import days_of_text
 
-__all__ = ["csv", "files", "files_of", "header_of", "holds_data", "source_of_paths"]
+__all__ = [
+    "WithColumns",
+    "csv",
+    "files",
+    "files_of",
+    "header_of",
+    "holds_data",
+    "inner_of",
+    "is_in_database",
+    "is_in_duckdb",
+    "is_relation",
+    "is_source",
+    "is_spark_frame",
+    "keys_of",
+    "kinds_of_keys",
+    "source_of",
+    "source_of_paths",
+]
 
+
+# ---- with columns --------------------------------------------------------------------------------
+# A file with columns that it does not hold: keys that the names of its folders give, and columns
+# of other files.
+MISSING_KEY = "__HIVE_DEFAULT_PARTITION__"
+"""The value of a key that is missing, as Hive, Spark and DuckDB write it."""
+
+WHOLE = re.compile(r"[+-]?\d{1,15}")
+DAY = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+def keys_of(folder: str, path: str) -> dict[str, str | None]:
+    """The keys and values in the names of the folders between a folder and a file in it, such as
+    year=2020; None for a missing value."""
+    found: dict[str, str | None] = {}
+    for part in Path(path).relative_to(folder).parts[:-1]:
+        key, equals, value = part.partition("=")
+        if equals:
+            found[unquote(key)] = None if value == MISSING_KEY else unquote(value)
+    return found
+
+
+def kinds_of_keys(files: Sequence[Mapping[str, str | None]]) -> dict[str, str]:
+    """What the values of each key are in all files: "integer", "date" or "text"."""
+    kinds = {}
+    for key in files[0]:
+        values = [value for keys in files if (value := keys.get(key)) is not None]
+        kinds[key] = "text"
+        if values and all(map(WHOLE.fullmatch, values)):
+            kinds[key] = "integer"
+        elif values and all(DAY.fullmatch(v) and days_of_text(v) is not None for v in values):
+            kinds[key] = "date"
+    return kinds
+
+
+def inner_of(source: Any) -> Any:
+    """The file that a source reads, without the columns that are added to it."""
+    return source.source if isinstance(source, WithColumns) else source
+
+
+class WithColumns:
+    """A source with more columns, each of one value.
+
+    Parameters
+    ----------
+    source : Source
+    keys : mapping of str to (str or None)
+        The value of each key.
+    kinds : mapping of str to str
+        What the keys hold.
+    lacking : sequence of SourceColumn
+        Columns that the file does not have; they are missing in each of its rows.
+    """
+
+    keeps = True
+
+    def __init__(
+        self,
+        source: Source,
+        keys: Mapping[str, str | None],
+        kinds: Mapping[str, str],
+        lacking: Sequence[SourceColumn] = (),
+    ) -> None:
+        self.source, self.name, self.once = source, source.name, source.once
+        self._keys, self._kinds = keys, kinds
+        self._lacking = {column.name: column for column in lacking}
+        both = [key for key in keys if key in source.columns()]
+        if both:
+            raise SourceError(
+                f"{self.name} holds the column {listed(map(repr, both))}, which the name of its "
+                "folder gives as well: rename one of them"
+            )
+
+    def columns(self) -> dict[str, SourceColumn]:
+        keys = {key: SourceColumn(key, kind, kind) for key, kind in self._kinds.items()}
+        return {**self.source.columns(), **self._lacking, **keys}
+
+    @property
+    def schema(self) -> Any:
+        """The columns in Arrow; of a source of Arrow batches."""
+        import pyarrow as pa
+
+        found = self.source.schema  # type: ignore[attr-defined]
+        types = {"integer": pa.int64(), "date": pa.date32()}
+        for name in self._lacking:
+            found = found.append(pa.field(name, pa.null()))
+        for key, kind in self._kinds.items():
+            found = found.append(pa.field(key, types.get(kind, pa.string())))
+        return found
+
+    def record_batches(self, names: Sequence[str] | None = None) -> Iterator[Any]:
+        """The rows as Arrow record batches, with these columns or all."""
+        import pyarrow as pa
+
+        schema = self.schema
+        wanted = list(schema.names if names is None else names)
+        own = [name for name in wanted if name not in self._keys and name not in self._lacking]
+        for batch in self.source.record_batches(own):  # type: ignore[attr-defined]
+            columns = []
+            for name in wanted:
+                if name in own:
+                    columns.append(batch.column(name))
+                    continue
+                value = pa.scalar(self._keys.get(name), pa.string())
+                type = schema.field(name).type
+                columns.append(pa.repeat(value.cast(type), batch.num_rows))
+            yield pa.record_batch(columns, names=wanted)
+
+    def parts(
+        self,
+        names: Sequence[str] | None = None,
+        as_written: Collection[str] = (),
+        kept: Sequence[str] = (),
+    ) -> Iterator[Part]:
+        more = [*self._lacking, *self._kinds]
+        added = more if names is None else [name for name in names if name in more]
+        own = None if names is None else [name for name in names if name not in more]
+        written = [name for name in as_written if name not in more]
+        own_kept = [name for name in kept if name not in more]
+        for part in parts_kept(self.source, own, written, own_kept):
+            read = partial(self._read, part, added, as_written, [n for n in kept if n in more])
+            yield part._replace(read=read)
+
+    def _read(
+        self, part: Part, added: Sequence[str], as_written: Collection[str], kept: Sequence[str]
+    ) -> Table:
+        table = part.read()
+        columns = dict(table.columns)
+        for name in added:
+            written = name in as_written and not part.typed
+            columns[name] = self._column(name, table.n_rows, written)
+        beside = dict(table.kept) if isinstance(table, RowsKept) else {}
+        beside |= {name: self._column(name, table.n_rows, not part.typed) for name in kept}
+        if beside:
+            return RowsKept(columns, table.n_rows, True, beside)
+        return Table(columns, table.n_rows, True)
+
+    def _column(self, name: str, n_rows: int, written: bool) -> Column:
+        value = self._keys.get(name)
+        if value is None:
+            return Empty(n_rows)
+        kind = "text" if written else self._kinds[name]
+        if kind == "integer":
+            return Numbers(np.full(n_rows, int(value)), "integer")
+        if kind == "date":
+            return Numbers(np.full(n_rows, days_of_text(value)), "date")
+        return Strings(np.zeros(n_rows, dtype=np.int32), [value], "text")
+
+
+# ---- files ---------------------------------------------------------------------------------------
 SQL = re.compile(r"\s*(select|with|from)\s", re.IGNORECASE)
 
 TITLES: dict[Format, str] = {
@@ -346,7 +534,7 @@ def source_of_paths(
     union_by_name : bool
         Whether files may have other columns than the first; one that a file lacks is missing there.
     **text
-        How text is read: options of :class:`~tallybayes.sources.text_files.csv_file.CsvFile`.
+        How text is read: options of :class:`~tallybayes.sources.csv_files.CsvFile`.
 
     Raises
     ------
@@ -420,7 +608,7 @@ def _source_of_file(
             stream.close()
             raise
     if format == "csv":
-        from tallybayes.sources.text_files.csv_file import CsvFile
+        from tallybayes.sources.csv_files import CsvFile
 
         return CsvFile(path, stream, layout=layout, **text)
     given = [*layout.given]
@@ -433,11 +621,11 @@ def _source_of_file(
             "other files separately"
         )
     if format == "excel":
-        from tallybayes.sources.text_files.sheet_file import SheetFile
+        from tallybayes.sources.sheet import SheetFile
 
         return SheetFile(path, stream, sheet=sheet, layout=layout, **text)
     if format == "jsonl":
-        from tallybayes.sources.text_files.json_file import JsonLines
+        from tallybayes.sources.json_files import JsonLines
 
         return JsonLines(path, stream, flatten=flatten, **text)
     stream.close()
@@ -465,4 +653,129 @@ def holds_data(folder: str) -> bool:
     return any(
         suffix_of(path.name) in FORMATS and path.suffix != ".txt" and path.name[0] not in "._"
         for path in Path(folder).rglob("*")
+    )
+
+
+# ---- recognising sources of rows, and their kind -------------------------------------------------
+def _is(x: Any, library: str, name: str) -> bool:
+    """Whether x is an instance of library.name, without importing the library."""
+    module = sys.modules.get(library)
+    return module is not None and hasattr(module, name) and isinstance(x, getattr(module, name))
+
+
+def _has_contract(x: Any) -> bool:
+    """Whether x's class has the methods of a source; attributes of frames may be their columns."""
+    return all(callable(getattr(type(x), name, None)) for name in ("columns", "parts"))
+
+
+def _are_paths(x: Any) -> bool:
+    if isinstance(x, str | os.PathLike):
+        return True
+    return (
+        isinstance(x, list | tuple) and bool(x) and all(isinstance(p, str | os.PathLike) for p in x)
+    )
+
+
+def is_spark_frame(x: Any) -> bool:
+    """Whether x is a DataFrame of Spark, of the classic kind or of Spark Connect, or read as one.
+    Nothing is imported."""
+    return _is(x, "pyspark.sql", "DataFrame") or _is(
+        x, "tallybayes.sources.spark.frame", "SparkFrame"
+    )
+
+
+def is_source(x: Any) -> bool:
+    """Whether x is read part by part: paths, readers and iterators of record batches, datasets,
+    polars' lazy frames, Spark's DataFrames, and what has the contract itself. No row is read,
+    nothing imported."""
+    kind = type(x)  # for an attribute of its own a frame looks among its columns
+    return (
+        _are_paths(x)
+        or is_spark_frame(x)
+        or _is(x, "polars", "LazyFrame")
+        or _is(x, "pyarrow.dataset", "Dataset")
+        or isinstance(x, Iterator)
+        or (hasattr(kind, "__arrow_c_stream__") and hasattr(kind, "to_arrow_reader"))
+        or (hasattr(kind, "__arrow_c_stream__") and not hasattr(kind, "__len__"))
+        or _has_contract(x)
+    )
+
+
+def is_relation(x: Any) -> bool:
+    """Whether x is a relation of DuckDB. Nothing is imported."""
+    return _is(x, "duckdb", "DuckDBPyRelation")
+
+
+def is_in_database(x: Any) -> bool:
+    """Whether x is what :func:`tallybayes.sql` or :func:`tallybayes.table` makes. Nothing is
+    imported."""
+    return _is(x, "tallybayes.sources.databases.rows", "DatabaseRows")
+
+
+def is_in_duckdb(x: Any) -> bool:
+    """Whether x is such a table or query in DuckDB."""
+    return is_in_database(x) and _is(x.database, "tallybayes.sources.databases.duckdb", "DuckDB")
+
+
+def _is_database(x: Any) -> bool:
+    """Whether x is the URL of a database, or the path of a file that is one."""
+    if not isinstance(x, str | os.PathLike):
+        return False
+    from tallybayes.sources.databases.duckdb import is_file
+    from tallybayes.sources.databases.names import is_url
+
+    where = os.fspath(x)
+    return is_url(where) or is_file(where)
+
+
+def source_of(x: Any, *, sql: str | None = None, table: str | None = None) -> Source:
+    """The source that x is.
+
+    Parameters
+    ----------
+    x : path, folder, pattern or list of them; pyarrow.RecordBatchReader or another object with
+        ``__arrow_c_stream__``; iterator of record batches; pyarrow.dataset.Dataset;
+        polars.LazyFrame; pyspark.sql.DataFrame; or Source
+    sql, table : str, optional
+        A query, or the name of a table, where x is a database: a DuckDB file, the URL of a
+        PostgreSQL database, or a connection.
+
+    Raises
+    ------
+    SourceError
+        If it cannot be read.
+    TypeError
+        If it is none of these.
+    """
+    if sql is not None or table is not None or _is_database(x):
+        from tallybayes.sources.databases.opening import rows_at
+
+        return rows_at(x, sql, table)
+    if _has_contract(x):
+        source: Source = x
+        return source
+    if _are_paths(x):
+        given = [x] if isinstance(x, str | os.PathLike) else x
+        return source_of_paths([os.fspath(path) for path in given])
+    if _is(x, "polars", "LazyFrame"):
+        from tallybayes.sources.batches.lazy_frame import LazyFrame
+
+        return LazyFrame(x)
+    if is_spark_frame(x):
+        from tallybayes.sources.spark.frame import SparkFrame
+
+        return SparkFrame(x)
+    from tallybayes.sources.batches.streams import Batches
+
+    if hasattr(x, "to_arrow_reader"):
+        return Batches.of_relation(x)
+    if _is(x, "pyarrow.dataset", "Dataset"):
+        return Batches.of_dataset(x)
+    if hasattr(x, "__arrow_c_stream__"):
+        return Batches.of_reader(x)
+    if isinstance(x, Iterator):
+        return Batches.of_iterator(x)
+    raise TypeError(
+        "a source of rows is a path, a reader or iterator of record batches, a dataset or a "
+        f"LazyFrame; got a {type(x).__name__}"
     )

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from tallybayes.tally.base import Tally
-from tallybayes.tally.classes import ClassCounts
-from tallybayes.tally.cross import CrossMoments
-from tallybayes.tally.effective import UNIT_ROWS, RowWeights, effective_row_weight, effective_rows
+from tallybayes.tally.base import (
+    UNIT_ROWS,
+    ClassCounts,
+    RowWeights,
+    Tally,
+    effective_row_weight,
+    effective_rows,
+)
+from tallybayes.tally.counts import FeatureSums, LevelCounts
 from tallybayes.tally.grid import GridCounts
-from tallybayes.tally.levels import LevelCounts
-from tallybayes.tally.moments import Moments
-from tallybayes.tally.sums import FeatureSums
+from tallybayes.tally.moments import CrossMoments, Moments
 from tallybayes.tally.table import TableTally
-from tallybayes.tally.terms import TermCounts
-from tallybayes.tally.text import TextCounts
+from tallybayes.tally.terms import TermCounts, TextCounts
 
 __all__ = [
     "UNIT_ROWS",

@@ -12,14 +12,24 @@ The first axis of every additive array is the class, so that one operation serve
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.errors import IncompatibleTallies
 
-__all__ = ["RESIDUE", "Tally", "is_residue"]
+__all__ = [
+    "RESIDUE",
+    "UNIT_ROWS",
+    "ClassCounts",
+    "RowWeights",
+    "Tally",
+    "effective_row_weight",
+    "effective_rows",
+    "is_residue",
+]
+
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp] | slice
@@ -232,3 +242,163 @@ class Tally:
     def __repr__(self) -> str:
         shapes = ", ".join(f"{name}{getattr(self, name).shape}" for name in self.additive)
         return f"{type(self).__name__}({shapes})"
+
+
+# ---- effective -----------------------------------------------------------------------------------
+# Effective numbers of rows: how many rows of one weight carry as much information as the weighted
+# rows do.
+#
+# A weight is a unit of counts, and a common factor on all weights does not change how many rows
+# there are. Whatever is compared with a number of rows, or with nats that rows gain, is therefore
+# compared in effective rows.
+# rows (L. Kish, Survey Sampling, Wiley, 1965, section 11.7: the design effect of unequal weights,
+# 1 + cv²(w) = n Σw² / (Σw)², by which n rows are worth n_eff = (Σw)² / Σw²).
+class RowWeights(NamedTuple):
+    """The weight of one effective row.
+
+    Parameters
+    ----------
+    by_class : float64 array (n_classes, 1) or (1, 1)
+        u_c: the weight taken out of a class for one of its rows, if only counts are known.
+    overall : float
+        u, all classes together: the unit of what is stated in rows.
+    """
+
+    by_class: Array
+    overall: float
+
+    @property
+    def at_least_one(self) -> float:
+        """What multiplies a smoothing that is declared, where the model chose the family: u, where
+        that is more than 1. A row of weight 1,000 is then evidence of one row, and rows that
+        weigh less, those that decay too, are smoothed as was declared."""
+        return max(1.0, self.overall)
+
+
+UNIT_ROWS = RowWeights(np.ones((1, 1)), 1.0)
+"""Rows of weight 1."""
+
+
+def effective_row_weight(count: Array, squared_weights: Array) -> Array:
+    """u = Σw² / Σw, the weight of one effective row: the mean weight of a row, met by weight.
+
+    Parameters
+    ----------
+    count : float64 array
+        Σw, in units of weight.
+    squared_weights : float64 array of the same shape
+        Σw².
+
+    Returns
+    -------
+    float64 array of the same shape
+        Above 0 and finite. Rows of weight w have u = w. No row weighs more than all rows together,
+        so u ≤ Σw. Where nothing was counted, or the squares left the range of float64, u is 1.
+    """
+    known = (count > 0.0) & (squared_weights > 0.0) & np.isfinite(squared_weights)
+    weight = np.ones_like(count)
+    np.divide(squared_weights, count, out=weight, where=known)
+    usable = known & (weight > 0.0)
+    return np.where(usable, np.minimum(weight, count), 1.0)
+
+
+def effective_rows(count: Array, squared_weights: Array) -> Array:
+    """n_eff = (Σw)² / Σw² [1]_, Kish's effective number of rows.
+
+    Parameters
+    ----------
+    count, squared_weights : float64 arrays of one shape
+        As in :func:`effective_row_weight`.
+
+    Returns
+    -------
+    float64 array of the same shape
+        In rows, 0 where nothing was counted; n rows of one weight are n effective rows.
+    """
+    return np.maximum(count, 0.0) / effective_row_weight(count, squared_weights)
+
+
+# ---- rows, or weight, of each class: Σ I(y = c), the numerator of equation (9) -------------------
+ROUNDING = 2.0**-48
+"""The share of squared weights below which a difference of them is rounding."""
+
+
+class ClassCounts(Tally):
+    """Class counts, with the squared weights from which effective rows follow.
+
+    Parameters
+    ----------
+    count : float64 array (n_classes,)
+        Rows, or weight, of each class: Σw.
+    squared_weights : float64 array (n_classes,), optional
+        Σ w·|w| of each class, so that rows removed subtract. By default `count`: rows of
+        weight 1.
+    """
+
+    additive: ClassVar[tuple[str, ...]] = ("count", "squared_weights")
+    squares: ClassVar[tuple[str, ...]] = ("squared_weights",)
+
+    def __init__(self, count: Array, squared_weights: Array | None = None) -> None:
+        self.count = count
+        self.squared_weights: Array = count.copy() if squared_weights is None else squared_weights
+
+    @classmethod
+    def zeros(cls, n_classes: int) -> ClassCounts:
+        return cls(np.zeros(n_classes))
+
+    @property
+    def effective_rows(self) -> Array:
+        """Kish's effective number of rows of each class, (n_classes,)."""
+        return effective_rows(self.count, self.squared_weights)
+
+    @property
+    def row_weight(self) -> Array:
+        """The weight of one effective row of each class, (n_classes,).
+
+        A class without rows has that of all classes together.
+        """
+        own = effective_row_weight(self.count, self.squared_weights)
+        return np.where(self.count > 0.0, own, self.pooled_row_weight)
+
+    @property
+    def pooled_effective_rows(self) -> float:
+        """Kish's effective number of rows, all classes together."""
+        return float(effective_rows(*self._pooled())[0])
+
+    @property
+    def pooled_row_weight(self) -> float:
+        """The weight of one effective row, all classes together; 1 where nothing was counted."""
+        return float(effective_row_weight(*self._pooled())[0])
+
+    @property
+    def row_weights(self) -> RowWeights:
+        """The weight of one effective row, of each class and of all together."""
+        return RowWeights(self.row_weight[:, None], self.pooled_row_weight)
+
+    def _pooled(self) -> tuple[Array, Array]:
+        return self.count.sum(keepdims=True), self.squared_weights.sum(keepdims=True)
+
+    def settle(self, before: Self) -> None:
+        """As for every tally; and where the rest of the squared weights cannot be that of rows, the
+        rows left are taken to be as heavy as the ones before.
+
+        That happens where rows are removed with other weights than they were counted with: the
+        counts are right all the same. Where heavy rows leave only rounding of light ones, those are
+        taken to weigh 1.
+        """
+        super().settle(before)
+        rest, count = self.squared_weights, self.count
+        possible = (rest > 0.0) & (rest <= count * count * (1.0 + RESIDUE))
+        possible &= ~is_residue(rest, before.squared_weights)
+        unknown = np.abs(rest) <= ROUNDING * before.squared_weights
+        row_weight = np.where(unknown, np.minimum(before.row_weight, 1.0), before.row_weight)
+        as_before = np.minimum(row_weight, count) * count
+        self.squared_weights = np.where(possible & ~unknown, rest, as_before)
+        self.squared_weights[count == 0.0] = 0.0
+
+    def deficit(self) -> tuple[int, int, str] | None:
+        negative = np.flatnonzero(self.count < 0.0)
+        if not len(negative):
+            return None
+        k = int(negative[0])
+        return k, -1, f"{self.count[k]:.17g}"

@@ -17,19 +17,51 @@ from tallybayes.labels import places_among
 from tallybayes.persistence.checks import Unfit, need
 from tallybayes.readable import html_table
 from tallybayes.schema import Columns, Schema
-from tallybayes.tally.base import MAX_RESIDUE_ROWS, RESIDUE, Tally
-from tallybayes.tally.classes import ClassCounts
-from tallybayes.tally.cross import CrossMoments
+from tallybayes.tally.base import MAX_RESIDUE_ROWS, RESIDUE, ClassCounts, Tally
+from tallybayes.tally.counts import FeatureSums, LevelCounts
 from tallybayes.tally.grid import GridCounts
-from tallybayes.tally.held import held_columns
-from tallybayes.tally.levels import LevelCounts
-from tallybayes.tally.moments import Moments
+from tallybayes.tally.moments import CrossMoments, Moments
 from tallybayes.tally.saved import plain_arrays, restored_parts, tally_header
-from tallybayes.tally.sums import FeatureSums
-from tallybayes.tally.text import TextCounts
+from tallybayes.tally.terms import TextCounts
 
-__all__ = ["TableTally", "zero_tally"]
+__all__ = ["TableTally", "held_columns", "zero_tally"]
 
+
+# ---- removing levels and columns without a count from a tally ------------------------------------
+def held_columns(
+    columns: Columns, group: Tally, n_declared: NDArray[np.int64] | None
+) -> tuple[Columns, Tally] | None:
+    """Columns with the levels that rows hold, and their tally; None for a column without values."""
+    if isinstance(group, TextCounts) and not group.documents.any():
+        return None
+    if not isinstance(group, LevelCounts):
+        return columns, group
+    seen: NDArray[np.bool_] = np.asarray(group.counts.any(axis=0))
+    if columns.open:
+        if seen.all():
+            return columns, group
+        if not seen.any():
+            return None
+        assert columns.levels is not None
+        return replace(columns, levels=(columns.levels[0][seen],)), group.narrowed(seen)
+    if columns.levels is not None:
+        return columns, group
+    code = np.arange(len(seen)) - np.repeat(group.start[:-1], group.n_levels)
+    highest = np.zeros(group.n_features, dtype=np.int64)
+    np.maximum.at(
+        highest, np.repeat(np.arange(group.n_features), group.n_levels), (code + 1) * seen
+    )
+    n_levels = highest if n_declared is None else np.maximum(highest, n_declared)
+    n_levels = np.minimum(n_levels, group.n_levels)
+    if np.array_equal(n_levels, group.n_levels):
+        return columns, group
+    return (
+        replace(columns, n_levels=n_levels),
+        group.narrowed(code < np.repeat(n_levels, group.n_levels)),
+    )
+
+
+# ---- table ---------------------------------------------------------------------------------------
 MAX_SHOWN = 10  # classes that a notebook lists
 
 

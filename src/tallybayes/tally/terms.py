@@ -10,6 +10,7 @@ removed.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
@@ -19,13 +20,101 @@ from numpy.typing import NDArray
 from tallybayes import _kernels
 from tallybayes.errors import IncompatibleTallies, NegativeTally
 from tallybayes.labels import joined_labels, places_among
-from tallybayes.tally.base import RESIDUE, is_nothing, is_residue
-from tallybayes.tally.term_arrays import places_of_terms, term_array, union_of_terms
+from tallybayes.tally.base import ALL, RESIDUE, Rows, Tally, is_nothing, is_residue
 
-__all__ = ["FADED", "SLACK", "TermCounts"]
+__all__ = [
+    "FADED",
+    "SLACK",
+    "TermCounts",
+    "TextCounts",
+    "places_of_terms",
+    "term_array",
+    "terms_ascend",
+    "union_of_terms",
+]
 
-Array = NDArray[np.float64]
+
+# ---- term arrays ---------------------------------------------------------------------------------
+# Arrays of terms: strings as NumPy's variable-width strings, or the numbers of hash buckets.
+#
+# Strings are joined and looked up by the kernels. NumPy's ``searchsorted`` reads beyond the memory
+# of variable-width strings of more than 15 bytes (numpy/numpy#31533, mended in 2.5), and its
+# comparison of them ends at a NUL (numpy/numpy#31662).
 Index = NDArray[np.intp]
+
+MIN_RATIO_FOR_SEARCH = 64
+"""Terms held for each term that is looked up, from which Python's search of the array beats reading
+all of it."""
+
+
+def term_array(terms: Any) -> NDArray[Any]:
+    """Terms as the tally holds them: strings as NumPy's variable-width strings, numbers of hash
+    buckets as int64."""
+    found = np.asarray(terms)
+    if found.dtype.kind in "iu":
+        return found.astype(np.int64)
+    return np.asarray(terms, dtype=np.dtypes.StringDType())
+
+
+def union_of_terms(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """The terms of both, distinct and sorted, of arrays that are so.
+
+    Parameters
+    ----------
+    a, b : array
+    """
+    if a.dtype.kind == "i":
+        return np.union1d(a, b)
+    place, known = _kernels.term_places(*_kernels.read_terms(a), *_kernels.read_terms(b))
+    new = np.flatnonzero(known == 0)
+    if not new.size:
+        return a
+    at = place[new] + np.arange(len(new))
+    joined = np.empty(len(a) + len(new), dtype=np.dtypes.StringDType())
+    ours = np.ones(len(joined), dtype=bool)
+    ours[at] = False
+    joined[ours], joined[at] = a, b[new]
+    return joined
+
+
+def places_of_terms(held: NDArray[Any], terms: NDArray[Any]) -> Index:
+    """The place of each of some terms among those held, (n_terms,), −1 for one that is not.
+
+    Parameters
+    ----------
+    held : array
+        Distinct and sorted.
+    terms : array (n_terms,)
+    """
+    if not len(held) or not len(terms):
+        return np.full(len(terms), -1)
+    if held.dtype.kind == "i":
+        at = np.minimum(np.searchsorted(held, terms), len(held) - 1)
+        return np.where(held[at] == terms, at, -1)
+    if len(terms) * MIN_RATIO_FOR_SEARCH < len(held):
+        return np.array([_place(held, term) for term in terms.tolist()], dtype=np.intp)
+    if not terms_ascend(terms):  # in no order, or some of them twice
+        distinct = sorted(set(names := terms.tolist()))
+        places = dict(zip(distinct, places_of_terms(held, term_array(distinct)), strict=True))
+        return np.array([places[name] for name in names], dtype=np.intp)
+    place, known = _kernels.term_places(*_kernels.read_terms(held), *_kernels.read_terms(terms))
+    return np.where(known, place, -1)
+
+
+def terms_ascend(terms: NDArray[Any]) -> bool:
+    """Whether terms are distinct and sorted."""
+    if terms.dtype.kind == "i":
+        return bool((terms[1:] > terms[:-1]).all())
+    return _kernels.terms_ascend(*_kernels.read_terms(terms))
+
+
+def _place(held: NDArray[Any], term: str) -> int:
+    at = bisect_left(range(len(held)), term, key=held.__getitem__)
+    return at if at < len(held) and held[at] == term else -1
+
+
+# ---- terms ---------------------------------------------------------------------------------------
+Array = NDArray[np.float64]
 
 SLACK = 2.0**-30
 """The share of a sum of weights that its rounding may be."""
@@ -448,3 +537,166 @@ def _total(a: Array, b: Array, factor: float, at: list[Index], n: int) -> Array:
     found[at[1]] += factor * b
     found[is_residue(found, was) | is_nothing(found, was)] = 0.0
     return found
+
+
+# ---- text ----------------------------------------------------------------------------------------
+# The documents of a column of text: of each class, how many there are and how many hold each term.
+#
+# It is a :class:`TermCounts` among the groups of a table. Terms carry their own names and are
+# joined when tallies are added; a class is its place among those of the schema.
+class TextCounts(Tally):
+    """Document frequencies of the terms of a column.
+
+    Parameters
+    ----------
+    n_classes : int
+    held : TermCounts
+        Its labels are places of classes, those that have documents.
+    """
+
+    additive: ClassVar[tuple[str, ...]] = ("documents",)
+    fixed_width = False
+
+    def __init__(self, n_classes: int, held: TermCounts) -> None:
+        self._n_classes = n_classes
+        self.held: TermCounts = held
+
+    @classmethod
+    def zeros(cls, n_classes: int) -> TextCounts:
+        """Nothing counted."""
+        none = np.zeros(0)
+        places = np.zeros(0, dtype=np.int64)
+        start = np.zeros(1, dtype=np.int64)
+        nothing = TermCounts(term_array([]), places, none, start, places.astype(np.int32), none)
+        return cls(n_classes, nothing)
+
+    @classmethod
+    def counted(
+        cls,
+        terms: NDArray[Any],
+        indptr: NDArray[np.int64],
+        places: NDArray[np.int32],
+        codes: NDArray[np.int32],
+        n_classes: int,
+        weights: Array | None = None,
+    ) -> TextCounts:
+        """The tally of some documents; parameters are those of :meth:`TermCounts.counted`."""
+        labels = np.arange(n_classes)
+        return cls(n_classes, TermCounts.counted(terms, labels, indptr, places, codes, weights))
+
+    @property
+    def n_classes(self) -> int:
+        return self._n_classes
+
+    @property
+    def documents(self) -> Array:
+        """Documents, or weight, of each class, float64 (n_classes,)."""
+        found = np.zeros(self.n_classes)
+        found[self.held.labels] = self.held.documents
+        return found
+
+    def of_all_classes(self) -> TermCounts:
+        """The counts by the places of all classes; some may have no documents."""
+        held = self.held
+        classes = held.labels.astype(np.int32)[held.classes]
+        places = np.arange(self.n_classes)
+        return TermCounts(held.terms, places, self.documents, held.start, classes, held.counts)
+
+    def _of(self, held: TermCounts) -> Self:
+        return type(self)(self.n_classes, held)
+
+    def _moved(self, places: NDArray[np.intp]) -> TermCounts:
+        """What is held, with class i at places[i] of others, which may be in any order."""
+        labels = places[self.held.labels]
+        order = np.argsort(labels, kind="stable")
+        if np.array_equal(order, np.arange(len(order))):
+            return self._relabelled(labels)
+        rank = np.empty(len(order), dtype=np.int32)
+        rank[order] = np.arange(len(order))
+        held = self.held
+        classes = rank[held.classes]
+        by_term = np.lexsort((classes, held.pair_terms))
+        return TermCounts(
+            held.terms,
+            labels[order],
+            held.documents[order],
+            held.start,
+            classes[by_term],
+            held.counts[by_term],
+        )
+
+    def _relabelled(self, labels: NDArray[np.intp]) -> TermCounts:
+        held = self.held
+        return TermCounts(held.terms, labels, held.documents, held.start, held.classes, held.counts)
+
+    # ---- the group -------------------------------------------------------------------------------
+    def copy(self) -> Self:
+        return self._of(self.held.copy())
+
+    def zero(self) -> Self:
+        return self._of(self.held.zero())
+
+    def accumulate(self, other: Self, factor: float = 1.0, rows: Rows = ALL) -> None:
+        more = other._moved(np.arange(self.n_classes)[rows])
+        self.held = self.held + (more if factor == 1.0 else more * factor)
+
+    def __mul__(self, weight: float) -> Self:
+        return self._of(self.held * weight)
+
+    __rmul__ = __mul__
+
+    def weighted(self, by_class: Array) -> Self:
+        return self._of(self.held.weighted(by_class[self.held.labels]))
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return self.n_classes == other.n_classes and self.held == other.held
+
+    __hash__: ClassVar[None] = None
+
+    # ---- reading and placing ---------------------------------------------------------------------
+    def place(self, rows: NDArray[np.intp], n_classes: int) -> Self:
+        return type(self)(n_classes, self._moved(rows))
+
+    def take(self, rows: Rows) -> Self:
+        kept = np.arange(self.n_classes)[rows]
+        place = np.full(self.n_classes, -1)
+        place[kept] = np.arange(len(kept))
+        factor = (place >= 0).astype(np.float64)
+        some = self.weighted(factor)
+        return type(self)(len(kept), some._moved(place))
+
+    def put(self, rows: Rows, other: Self) -> None:
+        kept = np.ones(self.n_classes)
+        kept[rows] = 0.0
+        self.held = self.weighted(kept).held
+        self.accumulate(other, 1.0, rows)
+
+    def settle(self, before: Self) -> None:
+        """Nothing: the subtraction itself has left no rounding."""
+
+    def deficit(self) -> tuple[int, int, str] | None:
+        """The first class that more was taken from than it held, and of which term."""
+        held = self.held
+        for k in np.flatnonzero(held.documents < 0.0).tolist():
+            return int(held.labels[k]), 0, f"{held.documents[k]:.17g} documents"
+        for pair in np.flatnonzero(held.counts < 0.0).tolist():
+            term = held.terms[held.pair_terms[pair]]
+            place = int(held.labels[held.classes[pair]])
+            return place, 0, f"{held.counts[pair]:.17g} documents that hold the term {term!r}"
+        return None
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Every array by name, the documents of all classes."""
+        held = self.held
+        return {
+            "terms": held.terms,
+            "documents": self.documents,
+            "start": held.start,
+            "classes": held.labels.astype(np.int32)[held.classes],
+            "counts": held.counts,
+        }
+
+    def __repr__(self) -> str:
+        return f"TextCounts({self.held.n_terms} terms, {self.n_classes} classes)"

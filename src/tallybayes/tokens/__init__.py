@@ -6,7 +6,7 @@ where they are, and ``counting`` makes a vocabulary, counts by one that is given
 
 from __future__ import annotations
 
-from tallybayes.tokens.compiled_rules import CJK, MARKS, WORDS, compiled_rules
+from tallybayes.tokens.analyzer import CJK, MARKS, WORDS, compiled_rules
 from tallybayes.tokens.counting import (
     Frequencies,
     SortedTerms,

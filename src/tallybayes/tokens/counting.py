@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,16 @@ from numpy.typing import DTypeLike, NDArray
 from tallybayes import _kernels
 from tallybayes.tokens.documents import all_at_once, document_batches, refuse
 
-__all__ = ["Frequencies", "Rows", "SortedTerms", "count_given", "count_hashed", "count_vocabulary"]
+__all__ = [
+    "Documents",
+    "Frequencies",
+    "Rows",
+    "SortedTerms",
+    "count_given",
+    "count_hashed",
+    "count_vocabulary",
+]
+
 
 Rows = tuple[NDArray[Any], NDArray[np.int32], NDArray[Any]]
 """Row pointers, column numbers and counts of a CSR matrix; columns rise within each row."""
@@ -264,3 +273,57 @@ def count_hashed(
         dtype,
         threads,
     )
+
+
+# ---- documents as rows of terms ------------------------------------------------------------------
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Documents:
+    """The terms of documents, with tf = log(1 + count).
+
+    Parameters
+    ----------
+    indptr : int64 array (n_documents + 1,)
+    terms : int32 array (n_entries,)
+        Ascending within a document. Equal numbers mean equal terms, however documents are ordered.
+    counts : int32 or float32 array (n_entries,)
+        How often the document has the term.
+    n_terms : int
+    """
+
+    indptr: NDArray[np.int64]
+    terms: NDArray[np.int32]
+    counts: NDArray[np.generic]
+    n_terms: int
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def tf(self) -> NDArray[np.float32]:
+        """log(1 + count) of each entry, float32 (n_entries,)."""
+        found: NDArray[np.float32] = np.log1p(self.counts, dtype=np.float32)
+        return found
+
+    def length(self, tf: NDArray[np.float32]) -> Array:
+        """The sum of tf of each document, float64 (n_documents,); 1 for an empty one."""
+        found = np.add.reduceat(np.append(tf, np.float32(0.0)), self.indptr[:-1], dtype=np.float64)
+        return np.where(np.diff(self.indptr) > 0, found, 1.0)
+
+    def take(self, rows: Index) -> Documents:
+        """Some documents, in this order."""
+        size = np.diff(self.indptr)[rows]
+        indptr = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
+        entries = np.repeat(self.indptr[rows] - indptr[:-1], size) + np.arange(indptr[-1])
+        return replace(self, indptr=indptr, terms=self.terms[entries], counts=self.counts[entries])
+
+    def among(self, place: NDArray[np.integer], n_terms: int) -> Documents:
+        """The same documents as rows of other terms: `place` of each term, −1 for one that is not
+        among them. Those of a document keep their order."""
+        terms = place[self.terms].astype(np.int32)
+        kept = terms >= 0
+        indptr = np.concatenate([[0], np.cumsum(kept)])[self.indptr].astype(np.int64)
+        return Documents(indptr, terms[kept], self.counts[kept], n_terms)

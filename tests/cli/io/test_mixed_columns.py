@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tallybayes import NaiveBayes, WeightedNaiveBayes, load
-from tallybayes.sources.text_files.cells import cells, value_of
-from tallybayes.sources.text_files.options import Spelling
+from tallybayes.sources.cells import cells, value_of
+from tallybayes.sources.options import Spelling
 
 ROWS = 600
 PLACES = {"first": 0, "middle": 311, "last": ROWS - 1}

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from cli.conftest import command
-from tallybayes.sources.opening.stream import Stream
+from tallybayes.sources.opening import Stream
 
 ROW = b"30,20.5,cook,Bern,true,2020-01-01,ja\n"
 

@@ -11,8 +11,8 @@ import pytest
 
 import tallybayes
 from tallybayes.errors import MixedColumnWarning
-from tallybayes.sources.text_files.cells import Misfit, cells, kind_of
-from tallybayes.sources.text_files.options import MISSING, Spelling
+from tallybayes.sources.cells import Misfit, cells, kind_of
+from tallybayes.sources.options import MISSING, Spelling
 
 ALL = [
     "comma.csv",

@@ -12,7 +12,7 @@ import pytest
 
 from cli.terminal.conftest import CONTROL, shown
 from tallybayes.cli.terminal.escapes import formula_safe, json_safe, one_line, visible
-from tallybayes.sources.text_files.csv_file import CsvFile
+from tallybayes.sources.csv_files import CsvFile
 
 
 def stripped(text: str) -> list[str]:

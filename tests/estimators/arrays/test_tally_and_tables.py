@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from sklearn.exceptions import NotFittedError
 
-import tallybayes.inspection.frames
+import tallybayes.explain.importances
 from estimators.cases import DISCRETE, assert_same_counts, counts, every, rows, unchanged
 from tallybayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 from tallybayes.errors import IncompatibleTallies
@@ -102,7 +102,7 @@ def read(frame):
 @pytest.fixture(params=LIBRARIES)
 def library(request, monkeypatch):
     """Makes one library the only one that frames are made by."""
-    monkeypatch.setattr(tallybayes.inspection.frames, "LIBRARIES", (request.param,))
+    monkeypatch.setattr(tallybayes.explain.importances, "LIBRARIES", (request.param,))
     return request.param
 
 
@@ -112,7 +112,7 @@ def test_tables_are_frames_of_the_library_at_hand(library):
 
 
 def test_without_any_frame_library_the_tables_say_what_to_install(monkeypatch):
-    monkeypatch.setattr(tallybayes.inspection.frames, "LIBRARIES", ("no_such_library",))
+    monkeypatch.setattr(tallybayes.explain.importances, "LIBRARIES", ("no_such_library",))
     model = MultinomialNB().fit(*rows())
     with pytest.raises(ImportError, match="install one of pandas, polars and pyarrow"):
         _ = model.probability_tables_

@@ -19,7 +19,7 @@ from tallybayes.estimators.persistence.weightings import plain_weighting, restor
 from tallybayes.models.weighted import fit as weighted_learning
 from tallybayes.models.weighted.fit import _expected_variances
 from tallybayes.persistence.checks import Unfit
-from tallybayes.weighted.fit.learning import learn
+from tallybayes.weighted.average import learn
 
 pytestmark = pytest.mark.filterwarnings("ignore::tallybayes.errors.TallyWarning")
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}

@@ -22,8 +22,7 @@ from tallybayes import (
 from tallybayes.errors import DependentRowsWarning
 from tallybayes.estimators.arrays.base import ArrayClassifier
 from tallybayes.families import Gaussian
-from tallybayes.weighted.repeated import label_correlation, of_groups
-from tallybayes.weighted.rows import group_folds
+from tallybayes.weighted.rows import group_folds, label_correlation, of_groups
 
 TIMES = 12
 

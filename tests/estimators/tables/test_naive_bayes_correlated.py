@@ -13,10 +13,10 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 
 from tallybayes import GaussianNB, NaiveBayes, cross_validate, leave_one_out, load
-from tallybayes.engines.threads import set_num_threads
 from tallybayes.errors import NegativeTally
 from tallybayes.families import Gaussian, Multinomial, NormalInverseWishart
 from tallybayes.tally import CrossMoments
+from tallybayes.threads import set_num_threads
 
 NAMES = ("u", "v", "w")
 RNG = np.random.default_rng(4)

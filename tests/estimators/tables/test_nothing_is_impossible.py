@@ -10,7 +10,7 @@ import pytest
 from scipy.special import softmax
 
 from tallybayes import WeightedNaiveBayes, leave_one_out
-from tallybayes.weighted.fit.shrinkage import mixed, prior_share
+from tallybayes.weighted.ways import mixed, prior_share
 
 pytestmark = pytest.mark.filterwarnings("ignore::tallybayes.errors.TallyWarning")
 

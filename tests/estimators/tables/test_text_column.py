@@ -12,10 +12,10 @@ from sklearn.base import clone
 
 import tallybayes
 from tallybayes import NaiveBayes, leave_one_out
-from tallybayes.engines.threads import set_num_threads
 from tallybayes.errors import NegativeTally
 from tallybayes.estimators.locked_learning import LIVE
 from tallybayes.families import Text
+from tallybayes.threads import set_num_threads
 
 WORDS = ["a", "b", "ab", "b!", "語"]
 rows_and_labels = st.lists(

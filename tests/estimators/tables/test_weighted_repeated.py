@@ -11,7 +11,7 @@ from tallybayes import WeightedNaiveBayes
 from tallybayes.errors import DependentRowsWarning
 from tallybayes.families import Text
 from tallybayes.tables import read_table
-from tallybayes.weighted.repeated import row_contents, without_copies
+from tallybayes.weighted.rows import row_contents, without_copies
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*(no column|alone|fewer than|left out)")
 

@@ -10,10 +10,10 @@ import pytest
 
 import tallybayes
 from tallybayes import NaiveBayes, WeightedNaiveBayes, leave_one_out
-from tallybayes.engines.threads import set_num_threads
 from tallybayes.errors import ModelFileError
 from tallybayes.families import Text
-from tallybayes.weighted.fit.text_weights import learn_text_weights
+from tallybayes.threads import set_num_threads
+from tallybayes.weighted.average import learn_text_weights
 
 pytestmark = pytest.mark.filterwarnings("ignore::tallybayes.errors.StaleWarning")
 

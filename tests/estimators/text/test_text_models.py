@@ -20,7 +20,7 @@ from tallybayes.errors import IncompatibleTallies, NegativeTally
 from tallybayes.models.documents import plain
 from tallybayes.text import CountVectorizer, TermWeighting
 from tallybayes.tokens import MARKS
-from tallybayes.weighted.documents.held_out import DocumentFigures
+from tallybayes.weighted.ridge import DocumentFigures
 
 WORDS = ["a", "b", "c", "d", "e"]
 documents = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)

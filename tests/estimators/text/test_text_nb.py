@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 
 from tallybayes import TextNB
 from tallybayes.errors import IncompatibleTallies, InvalidDocument, NegativeTally, StaleWarning
-from tallybayes.weighted.documents.bin_weights import BinWeights
+from tallybayes.weighted.documents import BinWeights
 
 HAM = ["lunch at noon?", "see you at noon", "ok, see you", "Is lunch at one?", "at home now"]
 SPAM = ["cheap pills now", "buy cheap pills!", "win cash now!!!", "cheap cash", "buy now"]

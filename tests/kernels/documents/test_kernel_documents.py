@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from reference.documents import dense_counts, documents_of, hashes, ratio_sums, table_of, tfidf
 from tallybayes import _kernels, set_num_threads
-from tallybayes.weighted.documents.ridge import Features, TfidfColumns
+from tallybayes.weighted.ridge import Features, TfidfColumns
 
 
 @st.composite

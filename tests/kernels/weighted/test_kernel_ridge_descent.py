@@ -10,7 +10,7 @@ from tests.kernels.weighted.test_kernel_weights import CELLS, TERMS, corrected
 from tests.reference import pairs as twin
 
 from tallybayes import _kernels
-from tallybayes.weighted.optim.descent import descend
+from tallybayes.weighted.objective import descend
 
 NONE = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
 N_CELLS, N_FUNCTIONS = CELLS * TERMS, 40

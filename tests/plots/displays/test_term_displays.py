@@ -20,7 +20,7 @@ from tallybayes.plots import (
     TopTermsDisplay,
     WeightsDisplay,
 )
-from tallybayes.plots.drawing.style import drawable_ticks
+from tallybayes.plots.style import drawable_ticks
 from tallybayes.text import TextNB
 
 

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from plots.cases import X, Y, table, table_model, wine
 from plots.hostile import HOSTILE, texts_fit
 from tallybayes import CategoricalNB, LazyNaiveBayes, NaiveBayes, WeightedNaiveBayes
-from tallybayes.plots import WaterfallDisplay
-from tallybayes.plots.drawing import fonts
-from tallybayes.plots.drawing.fonts import drawable
+from tallybayes.plots import WaterfallDisplay, style
+from tallybayes.plots.style import drawable
 from tallybayes.text import TextNB
 
 draw = WaterfallDisplay.from_estimator
@@ -221,7 +220,7 @@ def test_what_is_refused():
 
 # ---- documents -----------------------------------------------------------------------------------
 def test_words_that_no_font_has_are_drawn_as_escapes(monkeypatch):
-    monkeypatch.setattr(fonts, "_other_families", dict)
+    monkeypatch.setattr(style, "_other_families", dict)
     documents = ["cheap 中", "lunch $5"] * 6
     model = TextNB(ridge=False, ngram_range=(1, 1)).fit(documents, ["spam", "ham"] * 6)
     display = WaterfallDisplay.from_estimator(model, "lunch 中 $5", label="ham", against="spam")

@@ -17,7 +17,7 @@ from tallybayes.plots import (
     PairPlot,
     PriorDisplay,
 )
-from tallybayes.plots.drawing.fonts import drawable
+from tallybayes.plots.style import drawable
 
 WINES = np.array(["好酒", "坏酒", "醋"])[np.unique(Y, return_inverse=True)[1]]
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tallybayes.weighted.cells.neighbours import over_neighbours, position, spread
+from tallybayes.weighted.cells import over_neighbours, position, spread
 
 counts = st.integers(1, 40).flatmap(
     lambda n: st.integers(1, 4).flatmap(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tallybayes import _kernels
 from tallybayes.tables import Numbers
-from tallybayes.weighted.cells.columns import ColumnCells
+from tallybayes.weighted.cells import ColumnCells
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=32)
 

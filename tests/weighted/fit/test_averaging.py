@@ -11,15 +11,13 @@ import pytest
 from tests.reference.weighted import cells_of, loss, mixed, proba, term_tables
 
 from tallybayes import get_num_threads, set_num_threads
-from tallybayes.engines.threads import in_threads, on_one_thread
 from tallybayes.tables import read_table
-from tallybayes.weighted.fit import averaging, learning
-from tallybayes.weighted.fit.cell_offsets import CorrectionPath
-from tallybayes.weighted.fit.learning import learn
-from tallybayes.weighted.fit.options import FitOptions
-from tallybayes.weighted.fit.parts import Part
-from tallybayes.weighted.fit.shrinkage import prior_share
+from tallybayes.threads import in_threads, on_one_thread
+from tallybayes.weighted import average
+from tallybayes.weighted.average import learn
 from tallybayes.weighted.rows import canonical
+from tallybayes.weighted.search import CorrectionPath, FitOptions
+from tallybayes.weighted.ways import Part, prior_share
 
 
 def weak_pairs(n, seed=0):
@@ -82,7 +80,7 @@ def test_within_one_thread_there_is_one():
 
 
 def test_threads_change_nothing(monkeypatch):
-    monkeypatch.setattr(learning, "MAX_ONE_THREAD_WORK", 0)
+    monkeypatch.setattr(average, "MAX_ONE_THREAD_WORK", 0)
     found, before = [], get_num_threads()
     try:
         for threads in (1, 2, 3):
@@ -114,7 +112,7 @@ def test_all_pairs_that_gain_are_not_tried_where_they_cannot_win(monkeypatch):
     """A model that is less than their price in nats away from telling every row has no use for
     them."""
     tried = []
-    monkeypatch.setattr(averaging, "with_all_pairs", lambda before: tried.append(before) or [])
+    monkeypatch.setattr(average, "with_all_pairs", lambda before: tried.append(before) or [])
     rng = np.random.default_rng(0)
     for least, table in ((False, {"x": rng.normal(size=300)}), (True, {"x": np.arange(300) % 2})):
         y = (table["x"] > 0.5).astype(int) if least else rng.integers(0, 2, 300)
@@ -142,7 +140,7 @@ def test_ridges_end_where_hardly_anything_is_left_to_gain(monkeypatch):
 
 def test_corrections_gain_more_than_a_standard_error(monkeypatch):
     """A gain of a nat over few rows is chance as often as not, and costs more where it is."""
-    found, correct = [], averaging.Way.correct
+    found, correct = [], average.Way.correct
 
     def noted(way, *, thoroughly):
         before, loss = way.judge.row_losses(way.log_proba), way.verdict.loss
@@ -151,7 +149,7 @@ def test_corrections_gain_more_than_a_standard_error(monkeypatch):
         if way.ridges:
             found.append((loss - way.verdict.loss) / (change.std() * len(change) ** 0.5))
 
-    monkeypatch.setattr(averaging.Way, "correct", noted)
+    monkeypatch.setattr(average.Way, "correct", noted)
     for seed in (2, 6):
         rng = np.random.default_rng(seed)
         y = rng.integers(0, 2, 150)
@@ -174,7 +172,7 @@ def test_few_columns_whose_rows_are_alike_are_believed():
 
 
 def test_of_many_rows_one_part_is_left_out(monkeypatch):
-    monkeypatch.setattr("tallybayes.weighted.fit.averaging.MAX_ROWS", 1000)
+    monkeypatch.setattr("tallybayes.weighted.average.MAX_ROWS", 1000)
     columns, rows, classes = cells_of(*mixed(1500))
     learned = learn(columns, rows, classes)
     assert len(learned.parts) == 2
@@ -246,7 +244,7 @@ def test_noise_beside_a_rule_is_not_used(noise, monkeypatch):
     (table, y), (test, fresh) = rule(noise)
     learned = learn(*cells_of(table, y))
     assert used(learned) == {f"c{j}" for j in range(6)}
-    monkeypatch.setattr(averaging, "_without_noise", lambda search, found: found)
+    monkeypatch.setattr(average, "_without_noise", lambda search, found: found)
     assert fresh_loss(learned, test, fresh) < 0.8 * fresh_loss(
         learn(*cells_of(table, y)), test, fresh
     )

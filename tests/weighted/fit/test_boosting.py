@@ -11,9 +11,9 @@ from tests.reference.weighted import cells_of, loss, proba, term_tables
 
 from tallybayes import get_num_threads, set_num_threads
 from tallybayes.tables import read_table
-from tallybayes.weighted.fit import learning, ways
-from tallybayes.weighted.fit.learning import learn
-from tallybayes.weighted.fit.options import FitOptions
+from tallybayes.weighted import average, ways
+from tallybayes.weighted.average import learn
+from tallybayes.weighted.search import FitOptions
 
 LINES = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)]
 
@@ -63,7 +63,7 @@ def test_boosting_learns_a_rule_that_no_ridge_does(games, monkeypatch):
 
 
 def test_threads_change_nothing_of_boosted_cells(games, monkeypatch):
-    monkeypatch.setattr(learning, "MAX_ONE_THREAD_WORK", 0)
+    monkeypatch.setattr(average, "MAX_ONE_THREAD_WORK", 0)
     monkeypatch.setattr(ways, "CYCLES", (5,))
     (table, y), _ = games
     found, before = [], get_num_threads()

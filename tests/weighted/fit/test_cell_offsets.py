@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tallybayes.weighted.fit import cell_offsets as polish
-from tallybayes.weighted.fit.cell_offsets import correction, stops_early
-from tallybayes.weighted.optim.ridge_descent import CorrectedRows, solved
+from tallybayes.weighted import search as polish
+from tallybayes.weighted.objective import CorrectedRows, solved
+from tallybayes.weighted.search import correction, stops_early
 
 
 def rows(seed, effect, n=3000, missing=False):

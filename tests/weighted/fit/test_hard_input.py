@@ -10,10 +10,10 @@ import pytest
 from tests.reference.weighted import cells_of, loss, mixed, proba, term_tables
 
 from tallybayes.tables import read_table
-from tallybayes.weighted.fit.learning import learn
-from tallybayes.weighted.fit.options import FitOptions
+from tallybayes.weighted.average import learn
 from tallybayes.weighted.rows import LearningRows
-from tallybayes.weighted.terms.column_tables import NULL_TERM
+from tallybayes.weighted.search import FitOptions
+from tallybayes.weighted.tables import NULL_TERM
 
 
 def numbers(n, d, seed=0):

@@ -10,12 +10,12 @@ import pytest
 from tests.reference.weighted import cells_of, loss, mixed, proba, term_tables
 
 from tallybayes.tables import read_table
-from tallybayes.weighted.cells.columns import ColumnCells, coarse, equal_frequency
-from tallybayes.weighted.fit import stagewise as rounds
-from tallybayes.weighted.fit.learning import learn
-from tallybayes.weighted.fit.options import FitOptions
-from tallybayes.weighted.terms.column_tables import column_table, column_values
-from tallybayes.weighted.terms.term_scores import log_normalised, rows_taken_out
+from tallybayes.weighted import search as rounds
+from tallybayes.weighted.average import learn
+from tallybayes.weighted.cells import ColumnCells, coarse, equal_frequency
+from tallybayes.weighted.scores import log_normalised, rows_taken_out
+from tallybayes.weighted.search import FitOptions
+from tallybayes.weighted.tables import column_table, column_values
 
 
 def test_labels_weigh_alike():

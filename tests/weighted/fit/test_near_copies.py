@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from tests.reference.weighted import cells_of, loss, mixed, proba, term_tables
 
 from tallybayes.tables import read_table
-from tallybayes.weighted.fit import redundancy as copies
-from tallybayes.weighted.fit.learning import learn
-from tallybayes.weighted.fit.redundancy import best_of_copies, near_copies
-from tallybayes.weighted.terms.column_tables import column_table
+from tallybayes.weighted import average as copies
+from tallybayes.weighted.average import best_of_copies, learn, near_copies
+from tallybayes.weighted.tables import column_table
 
 LINES = ("abc", "def", "ghi", "adg", "beh", "cfi", "aei", "ceg")
 SQUARES = "abcdefghi"

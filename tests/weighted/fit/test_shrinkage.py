@@ -8,15 +8,15 @@ import pytest
 from tests.reference.weighted import cells_of, loss, proba
 
 from tallybayes.tables import read_table
-from tallybayes.weighted.fit.learning import learn
-from tallybayes.weighted.fit.shrinkage import (
+from tallybayes.weighted.average import learn
+from tallybayes.weighted.scores import log_normalised
+from tallybayes.weighted.tables import column_table
+from tallybayes.weighted.ways import (
     held_out_shrinkage,
     min_column_gain,
     shrunk,
     too_many_columns,
 )
-from tallybayes.weighted.terms.column_tables import column_table
-from tallybayes.weighted.terms.term_scores import log_normalised
 
 
 def wide(n, d, telling, seed=0):

@@ -14,11 +14,11 @@ from tests.reference.weighted import cells_of
 
 from tallybayes import WeightedNaiveBayes, get_num_threads, leave_one_out, load, set_num_threads
 from tallybayes.errors import StaleWarning, UninformativeWarning
-from tallybayes.weighted.fit import averaging, learning, smooth
-from tallybayes.weighted.fit.additive import SmoothDesign, SmoothTerms
-from tallybayes.weighted.optim import ridge_descent
-from tallybayes.weighted.optim.ridge_descent import CorrectedRows, solved
-from tallybayes.weighted.terms.splines import stacked
+from tallybayes.weighted import average, smooth
+from tallybayes.weighted import objective as optim
+from tallybayes.weighted.objective import CorrectedRows, solved
+from tallybayes.weighted.smooth import SmoothDesign, SmoothTerms
+from tallybayes.weighted.splines import stacked
 
 TRAIN, D = 1500, 9
 
@@ -50,7 +50,7 @@ def learned_of(model):
 
 def without_functions(monkeypatch, X, y):
     with monkeypatch.context() as patched:
-        patched.setattr(averaging, "smooth_functions", lambda *given, **options: None)
+        patched.setattr(average, "smooth_functions", lambda *given, **options: None)
         return WeightedNaiveBayes().fit(X, y)
 
 
@@ -136,7 +136,7 @@ def test_pairs_have_no_functions_where_their_number_is_given(rows, interactions)
 
 # ---- the least loss ------------------------------------------------------------------------------
 def test_coefficients_are_those_of_a_general_minimiser(monkeypatch):
-    monkeypatch.setattr(ridge_descent, "TOLERANCE", 1e-7)
+    monkeypatch.setattr(optim, "RIDGE_TOLERANCE", 1e-7)
     table = load_wine(as_frame=True)
     frame = table.data[["alcohol", "hue"]].copy()
     frame["many"] = np.where(frame.alcohol > 13.0, "y", "n")
@@ -174,7 +174,7 @@ def test_coefficients_are_those_of_a_general_minimiser(monkeypatch):
 
 # ---- what stays exact ----------------------------------------------------------------------------
 def test_threads_change_nothing(rows, model, monkeypatch):
-    monkeypatch.setattr(learning, "MAX_ONE_THREAD_WORK", 0)
+    monkeypatch.setattr(average, "MAX_ONE_THREAD_WORK", 0)
     before = get_num_threads()
     try:
         set_num_threads(3)

@@ -8,19 +8,19 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.linalg import LinAlgError
 
-from tallybayes.weighted.optim import class_weights as by_class
-from tallybayes.weighted.optim import weights as shared
-from tallybayes.weighted.optim.class_weights import class_weights
-from tallybayes.weighted.optim.descent import Cholesky
-from tallybayes.weighted.optim.loss import Loss
-from tallybayes.weighted.optim.weights import (
+from tallybayes.weighted import objective as by_class
+from tallybayes.weighted import objective as shared
+from tallybayes.weighted.objective import (
+    Cholesky,
+    Loss,
+    class_weights,
     compared_is_final,
     learn_weights,
     penalty_takes,
     shared_weights,
 )
 from tallybayes.weighted.rows import LearningRows
-from tallybayes.weighted.terms.term_scores import Terms, Weights
+from tallybayes.weighted.scores import Terms, Weights
 
 shapes = given(
     seed=st.integers(0, 2**32 - 1),

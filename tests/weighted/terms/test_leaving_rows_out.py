@@ -9,10 +9,10 @@ import pytest
 from tests.reference.weighted import cells_of, mixed, term_tables
 
 from tallybayes import get_num_threads, set_num_threads
-from tallybayes.weighted.fit.learning import learn
-from tallybayes.weighted.fit.options import FitOptions
+from tallybayes.weighted.average import learn
 from tallybayes.weighted.rows import sampled
-from tallybayes.weighted.terms.term_scores import log_normalised
+from tallybayes.weighted.scores import log_normalised
+from tallybayes.weighted.search import FitOptions
 
 PLAIN = FitOptions(polish=False, penalty=1.0)
 
@@ -118,7 +118,7 @@ def test_a_sample_is_fair(most):
 def test_many_rows_are_learned_on_a_sample(monkeypatch):
     columns, rows, classes = cells_of(*mixed(6000))
     whole = learn(columns, rows, classes)
-    monkeypatch.setattr("tallybayes.weighted.fit.stagewise.MAX_ROWS", 1500)
+    monkeypatch.setattr("tallybayes.weighted.search.MAX_ROWS", 1500)
     part = learn(columns, rows, classes)
     own = np.arange(6000), rows.y
     assert part.log_proba.shape == whole.log_proba.shape
@@ -128,7 +128,7 @@ def test_many_rows_are_learned_on_a_sample(monkeypatch):
 def test_where_classes_are_many_an_equal_share_of_each_is_looked_at(monkeypatch):
     columns, rows, classes = cells_of(*mixed(6000))
     whole = learn(columns, rows, classes)
-    monkeypatch.setattr("tallybayes.weighted.fit.learning.MAX_VALUES", 2 * 2000)
+    monkeypatch.setattr("tallybayes.weighted.average.MAX_VALUES", 2 * 2000)
     part = learn(columns, rows, classes)
     assert len(part.tested) == len(set(part.tested.tolist())) <= 2000
     shares = np.bincount(rows.y[part.tested], minlength=2) / len(part.tested)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallybayes.weighted.cells.columns import ColumnCells, coarse
-from tallybayes.weighted.terms import splines
-from tallybayes.weighted.terms.splines import (
+from tallybayes.weighted import splines
+from tallybayes.weighted.cells import ColumnCells, coarse
+from tallybayes.weighted.splines import (
     Functions,
     column_functions,
     linear_splines,

@@ -12,7 +12,7 @@ from tallybayes.cli.arguments.options import number_or_auto
 from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion
 from tallybayes.errors import listed
 from tallybayes.sources.databases.names import is_url
-from tallybayes.sources.opening.places import is_remote
+from tallybayes.sources.opening import is_remote
 
 __all__ = ["FitOptions"]
 

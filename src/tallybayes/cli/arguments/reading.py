@@ -39,8 +39,8 @@ from tallybayes.cli.terminal import interrupts
 from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion
 from tallybayes.errors import listed
 from tallybayes.sources.databases.names import is_url, shown
-from tallybayes.sources.opening.sniffing import Format
-from tallybayes.sources.text_files.options import Layout, Spelling, need_apart
+from tallybayes.sources.opening import Format
+from tallybayes.sources.options import Layout, Spelling, need_apart
 
 if TYPE_CHECKING:
     from tallybayes.cli.io.document_file import DocumentFile
@@ -204,7 +204,7 @@ class Reading:
     def _database(self, paths: list[str]) -> Source | None:
         """A table or query of a database, where that is what is named."""
         from tallybayes.sources.databases.duckdb import is_file
-        from tallybayes.sources.find import source_of
+        from tallybayes.sources.files import source_of
 
         named = self.sql is not None or self.table is not None
         if not any(is_url(path) or is_file(path) for path in paths):

@@ -50,7 +50,7 @@ def run(
         chosen = {name: value for name, value in chosen.items() if value}
         show(diagnosed(data, target, " ".join(map(quoted, data)), given, chosen), json)
         return
-    from tallybayes.sources.find import source_of
+    from tallybayes.sources.files import source_of
 
     source = source_of(data[0], sql=sql, table=table)
     option, call, text = ("--sql", "sql", sql) if sql is not None else ("--table", "table", table)

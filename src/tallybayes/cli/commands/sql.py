@@ -13,7 +13,7 @@ from tallybayes.cli.terminal.streams import need_output
 __all__ = ["DIALECTS", "run"]
 
 DIALECTS = ("duckdb", "postgres", "spark", "bigquery", "snowflake")
-"""Those of :mod:`tallybayes.export.sql.dialects`, which is slow to import."""
+"""Those of :mod:`tallybayes.export.dialects`, which is slow to import."""
 
 
 def run(

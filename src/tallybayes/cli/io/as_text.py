@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.sources.text_files.cells import Kind, Misfit, cells, settled
-from tallybayes.sources.text_files.options import Spelling
+from tallybayes.sources.cells import Kind, Misfit, cells, settled
+from tallybayes.sources.options import Spelling
 from tallybayes.tables import Column, Empty, Numbers, Strings, arrow
 from tallybayes.tables.columns import strings_of
 

@@ -19,7 +19,6 @@ from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion
 from tallybayes.cli.terminal.interrupts import need_none, replacement_of
 from tallybayes.engines.sampling import Sampler
 from tallybayes.errors import ModelFileError, listed
-from tallybayes.estimators.labels import read_groups
 from tallybayes.estimators.persistence.saving import save
 from tallybayes.estimators.tables.base import TableClassifier
 from tallybayes.models.table import TableModel
@@ -35,13 +34,13 @@ from tallybayes.persistence.checks import (
     record,
     text,
 )
+from tallybayes.sources.cells import Kind
 from tallybayes.sources.contract import RowsKept
-from tallybayes.sources.opening.foreign import header_hint
-from tallybayes.sources.text_files.cells import Kind
-from tallybayes.sources.text_files.options import MISSING, THOUSANDS, DateOrder, Spelling
+from tallybayes.sources.opening import header_hint
+from tallybayes.sources.options import MISSING, THOUSANDS, DateOrder, Spelling
 from tallybayes.tables import Column, Empty, Numbers, Table
-from tallybayes.tables.columns import values_of
-from tallybayes.tables.stacked import stacked
+from tallybayes.tables.columns import stacked, values_of
+from tallybayes.validation import read_groups
 
 __all__ = ["ModelFile", "state_of"]
 

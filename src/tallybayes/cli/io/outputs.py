@@ -22,7 +22,7 @@ from tallybayes.cli.io.places import is_model, need_folder
 from tallybayes.cli.terminal.failures import USAGE, Failure
 from tallybayes.errors import ModelFileError
 from tallybayes.sources.databases.names import is_url
-from tallybayes.sources.opening.places import is_remote
+from tallybayes.sources.opening import is_remote
 
 __all__ = ["Output"]
 

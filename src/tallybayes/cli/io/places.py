@@ -9,9 +9,7 @@ from pathlib import Path
 from tallybayes.cli.terminal.failures import USAGE, Failure
 from tallybayes.replacing import need_writable
 from tallybayes.sources.databases.names import is_url
-from tallybayes.sources.opening.foreign import is_workbook, need_local, need_readable
-from tallybayes.sources.opening.places import is_remote
-from tallybayes.sources.opening.unpacking import MAGIC
+from tallybayes.sources.opening import MAGIC, is_remote, is_workbook, need_local, need_readable
 
 __all__ = ["is_model", "need_data", "need_folder", "need_model"]
 

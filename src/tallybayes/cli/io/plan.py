@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tallybayes.cli.terminal.console import Bar
-from tallybayes.sources.text_files.cells import Kind
+from tallybayes.sources.cells import Kind
 
 __all__ = ["Labels", "Plan"]
 

@@ -19,26 +19,25 @@ from tallybayes.cli.io.parts_read import PartsRead
 from tallybayes.cli.io.plan import Plan
 from tallybayes.cli.terminal.console import Bar, note
 from tallybayes.cli.terminal.failures import Failure
-from tallybayes.engines.threads import in_order
 from tallybayes.errors import NegativeTally, SourceError
+from tallybayes.sources.arrow import flatten_hint
+from tallybayes.sources.cells import Kind, Misfit, TextFile
 from tallybayes.sources.contract import (
     Part,
     ReadAgain,
     RowsKept,
+    Several,
     Source,
     SourceColumn,
+    is_nested,
     parts_kept,
+    size_of,
 )
-from tallybayes.sources.files import header_of
-from tallybayes.sources.find import is_in_database
-from tallybayes.sources.flattening import flatten_hint
-from tallybayes.sources.several import Several, is_nested, size_of
-from tallybayes.sources.text_files.cells import Kind, Misfit
-from tallybayes.sources.text_files.options import Spelling
-from tallybayes.sources.text_files.text_file import TextFile
-from tallybayes.sources.with_columns import inner_of
+from tallybayes.sources.files import header_of, inner_of, is_in_database
+from tallybayes.sources.options import Spelling
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table
 from tallybayes.tables.columns import values_of
+from tallybayes.threads import in_order
 
 __all__ = ["Rows"]
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Never, Protocol
 
 from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion
 from tallybayes.errors import listed
-from tallybayes.sources.opening.foreign import header_hint
+from tallybayes.sources.opening import header_hint
 
 __all__ = [
     "Header",

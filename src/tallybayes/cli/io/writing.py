@@ -22,7 +22,7 @@ from tallybayes.cli.terminal.escapes import formula_safe, json_safe, visible
 from tallybayes.cli.terminal.failures import USAGE, Failure, naming_output
 from tallybayes.cli.terminal.interrupts import replacement_of
 from tallybayes.replacing import replacing
-from tallybayes.sources.opening.sniffing import FORMATS
+from tallybayes.sources.opening import FORMATS
 
 __all__ = ["Writer", "rounded", "writing"]
 

@@ -22,7 +22,7 @@ from tallybayes.diagnosis.findings import (
     strings_as_read,
 )
 from tallybayes.errors import listed
-from tallybayes.sources.written import first_written
+from tallybayes.sources.rows import first_written
 from tallybayes.tally import GridCounts
 
 if TYPE_CHECKING:

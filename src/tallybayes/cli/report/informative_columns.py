@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tallybayes.cli.io.model_file import ModelFile
-from tallybayes.inspection.importances import terms_apart
+from tallybayes.explain.importances import terms_apart
 from tallybayes.models.columns.mixed import values_of_columns
 
 __all__ = ["MEASURE", "Informative", "missing_shares", "most_informative"]

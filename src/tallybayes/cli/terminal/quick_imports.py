@@ -56,7 +56,7 @@ COMPILED = {
 """The compiled modules that have the functions of a module; most of a package is not needed."""
 
 CLASSIFIERS = (
-    "tallybayes.estimators.cross_validation",
+    "tallybayes.cross_validation",
     "tallybayes.estimators.tables.naive_bayes",
     "tallybayes.estimators.tables.weighted",
     "tallybayes.estimators.persistence.model_files",

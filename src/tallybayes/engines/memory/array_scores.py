@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from tallybayes import _kernels
 from tallybayes.engines.memory.array_layout import canonical, triple, within
 from tallybayes.engines.memory.value_errors import raise_fault, raise_unseen
-from tallybayes.engines.threads import get_num_threads
 from tallybayes.parameters import Linear, Lookup, Parameters, Quadratic
 from tallybayes.schema import Columns
+from tallybayes.threads import get_num_threads
 
 __all__ = ["CompiledScore", "compiled"]
 

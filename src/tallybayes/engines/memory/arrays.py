@@ -14,11 +14,11 @@ from tallybayes.engines.contract import Counted
 from tallybayes.engines.memory.array_layout import canonical, triple, within
 from tallybayes.engines.memory.array_scores import CompiledScore, compiled
 from tallybayes.engines.memory.value_errors import raise_fault
-from tallybayes.engines.threads import get_num_threads
 from tallybayes.parameters import Parameters
 from tallybayes.schema import Columns
 from tallybayes.tally import ClassCounts, CrossMoments, FeatureSums, LevelCounts, Moments, Tally
 from tallybayes.tally.base import is_residue
+from tallybayes.threads import get_num_threads
 
 __all__ = ["ArrayEngine"]
 

@@ -29,10 +29,10 @@ from tallybayes.engines.groups import (
 from tallybayes.engines.memory.labels import labels_of
 from tallybayes.engines.memory.tables import collect_table
 from tallybayes.engines.sampling import sampled_rows
-from tallybayes.engines.threads import get_num_threads
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table, read_table
 from tallybayes.tables.columns import number_of_text, strings_of
 from tallybayes.tally import LevelCounts, TableTally
+from tallybayes.threads import get_num_threads
 
 __all__ = ["MemoryEngine", "only_asked"]
 

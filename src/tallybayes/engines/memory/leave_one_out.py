@@ -22,7 +22,6 @@ from tallybayes.engines.memory.lookup_leave_one_out import (
     weight_groups,
 )
 from tallybayes.engines.memory.value_errors import raise_fault
-from tallybayes.engines.threads import get_num_threads
 from tallybayes.parameters import (
     CellsWithout,
     ComplementWithout,
@@ -34,6 +33,7 @@ from tallybayes.parameters import (
 from tallybayes.schema import Columns
 from tallybayes.tally.base import RESIDUE
 from tallybayes.tally.moments import VANISHING
+from tallybayes.threads import get_num_threads
 
 __all__ = ["CompiledWithout", "compile_without"]
 

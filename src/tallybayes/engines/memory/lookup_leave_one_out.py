@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import NegativeTally
 from tallybayes.parameters import Cells
+from tallybayes.threads import get_num_threads
 
 __all__ = ["CellTables", "cells_without", "raise_unlearned", "weight_groups"]
 

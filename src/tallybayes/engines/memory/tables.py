@@ -19,7 +19,6 @@ from tallybayes.engines.groups import (
 )
 from tallybayes.engines.memory.arrays import ArrayEngine
 from tallybayes.engines.memory.scores.text import distinct_documents
-from tallybayes.engines.threads import get_num_threads, in_threads
 from tallybayes.schema import Columns, Kind, Schema
 from tallybayes.tables import Column, Mixed, Numbers, Strings, Table
 from tallybayes.tally import (
@@ -33,6 +32,7 @@ from tallybayes.tally import (
 )
 from tallybayes.tally.grid import BUDGET
 from tallybayes.tally.moments import origin_of
+from tallybayes.threads import get_num_threads, in_threads
 from tallybayes.tokens.analyzer import Analyzer
 
 __all__ = ["Shifts", "collect_table", "text_group"]

@@ -16,11 +16,11 @@ from tallybayes.engines.memory.engine import MemoryEngine
 from tallybayes.engines.sampling import sampled_marks
 from tallybayes.engines.stream.engine import StreamEngine, nothing_of
 from tallybayes.engines.stream.labels import TalliesByType
-from tallybayes.engines.threads import on_one_thread
 from tallybayes.sources.contract import Distributed, Source, is_distributed
-from tallybayes.sources.find import is_spark_frame, source_of
+from tallybayes.sources.files import is_spark_frame, source_of
 from tallybayes.tables import Table
 from tallybayes.tally import TableTally
+from tallybayes.threads import on_one_thread
 
 __all__ = ["SparkEngine"]
 

@@ -16,7 +16,7 @@ from tallybayes.engines.sql.columns import SQLColumn
 from tallybayes.engines.sql.values import Bound, Values, Written
 from tallybayes.sources.databases.duckdb import OwnDatabase, library, need_one_select
 from tallybayes.sources.databases.names import quoted_path
-from tallybayes.sources.find import is_in_duckdb
+from tallybayes.sources.files import is_in_duckdb
 from tallybayes.tables.for_databases import for_database
 
 __all__ = ["DuckDBSource"]

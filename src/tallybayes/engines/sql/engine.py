@@ -34,7 +34,7 @@ from tallybayes.engines.sql.statement import (
 from tallybayes.engines.sql.values import Values
 from tallybayes.errors import LeftOutWarning, warn_user
 from tallybayes.schema import Columns, Schema
-from tallybayes.sources.find import is_in_duckdb, is_relation
+from tallybayes.sources.files import is_in_duckdb, is_relation
 from tallybayes.tables import Table
 from tallybayes.tally import GridCounts, Moments, TableTally, Tally
 from tallybayes.tally.grid import BUDGET

@@ -25,13 +25,13 @@ from tallybayes.engines.groups import merged_joint_cells, raise_no_rows
 from tallybayes.engines.memory.engine import MemoryEngine, only_asked
 from tallybayes.engines.sampling import Sampler
 from tallybayes.engines.stream.labels import TalliesByType
-from tallybayes.engines.threads import in_order
 from tallybayes.schema import Columns
 from tallybayes.sources.contract import Part, Source, restarted
-from tallybayes.sources.find import is_source, source_of
+from tallybayes.sources.files import is_source, source_of
 from tallybayes.tables import Empty, Table
-from tallybayes.tables.stacked import stacked
+from tallybayes.tables.columns import stacked
 from tallybayes.tally import TableTally
+from tallybayes.threads import in_order
 
 __all__ = ["StreamEngine", "nothing_of"]
 

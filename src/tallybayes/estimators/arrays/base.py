@@ -14,17 +14,9 @@ from tallybayes.engines.memory.arrays import ArrayEngine
 from tallybayes.estimators.arrays.validated_rows import read_rows
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.in_sql import SaysSQL
-from tallybayes.estimators.labels import (
-    codes_of,
-    label_array,
-    labels_and_codes,
-    read_labels,
-    read_weights,
-    warn_of_other_order,
-)
 from tallybayes.estimators.locked_learning import learning, lock_of
 from tallybayes.estimators.reported import Reported
-from tallybayes.inspection.frames import frame
+from tallybayes.explain.importances import frame
 from tallybayes.models.array import ArrayModel
 from tallybayes.models.base import joined_declared
 from tallybayes.models.class_weights import (
@@ -34,6 +26,14 @@ from tallybayes.models.class_weights import (
 )
 from tallybayes.schema import Columns, Schema
 from tallybayes.tally import TableTally
+from tallybayes.validation import (
+    codes_of,
+    label_array,
+    labels_and_codes,
+    read_labels,
+    read_weights,
+    warn_of_other_order,
+)
 
 __all__ = ["ArrayClassifier"]
 

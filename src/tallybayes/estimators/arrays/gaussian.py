@@ -11,7 +11,6 @@ from scipy import sparse
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from tallybayes.estimators.array_api import like, model_array
 from tallybayes.estimators.arrays.base import ArrayClassifier
 from tallybayes.estimators.arrays.generative import GenerativeClassifier
 from tallybayes.families import Gaussian
@@ -19,6 +18,7 @@ from tallybayes.families.numeric.gaussian import MeanVariance
 from tallybayes.models.array import ArrayModel
 from tallybayes.schema import Columns
 from tallybayes.tally.moments import origin_of
+from tallybayes.validation import like, model_array
 
 __all__ = ["GaussianNB"]
 

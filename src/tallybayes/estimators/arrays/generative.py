@@ -10,10 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from tallybayes import scoring
-from tallybayes.estimators.array_api import like
 from tallybayes.estimators.arrays.base import ArrayClassifier
 from tallybayes.estimators.distribution_attributes import AsDistributions
-from tallybayes.estimators.labels import codes_of, label_array
+from tallybayes.validation import codes_of, label_array, like
 
 __all__ = ["GenerativeClassifier"]
 

@@ -14,12 +14,12 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
 from tallybayes.engines.memory.array_layout import readable
-from tallybayes.engines.threads import get_num_threads
-from tallybayes.estimators.array_api import as_numpy
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, read_table
 from tallybayes.tables.columns import BITS
 from tallybayes.tables.read import is_arrow, is_frame
 from tallybayes.tables.values import TIMES, is_missing
+from tallybayes.threads import get_num_threads
+from tallybayes.validation import as_numpy
 
 __all__ = ["read_rows"]
 

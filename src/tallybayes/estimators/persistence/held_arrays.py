@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.persistence.checks import Check, array, need, whole
-from tallybayes.weighted.cells.columns import ColumnCells
-from tallybayes.weighted.terms.pair_terms import PairCells
+from tallybayes.weighted.cells import ColumnCells
+from tallybayes.weighted.pairs import PairCells
 
 __all__ = ["MAX_WEIGHT", "PREFIX", "Arrays", "HeldArrays", "pair_cells"]
 

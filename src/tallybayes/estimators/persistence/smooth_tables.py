@@ -6,9 +6,9 @@ from typing import Any
 
 from tallybayes.estimators.persistence.held_arrays import PREFIX, Arrays, HeldArrays, pair_cells
 from tallybayes.persistence.checks import anything, each, need, number
-from tallybayes.weighted.cells.columns import ColumnCells
-from tallybayes.weighted.terms.pair_terms import SmoothPair
-from tallybayes.weighted.terms.smooth_tables import SmoothTables
+from tallybayes.weighted.cells import ColumnCells
+from tallybayes.weighted.pairs import SmoothPair
+from tallybayes.weighted.splines import SmoothTables
 
 __all__ = ["SMOOTH", "SMOOTH_HEADER", "plain_smooth", "restored_smooth"]
 

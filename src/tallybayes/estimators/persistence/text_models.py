@@ -32,20 +32,18 @@ from tallybayes.persistence.checks import (
     whole,
 )
 from tallybayes.tally import TermCounts
-from tallybayes.tally.saved import labels
-from tallybayes.tally.saved_terms import (
+from tallybayes.tally.saved import (
     MAX_TERM_WEIGHT,
     MIN_TERM_WEIGHT,
+    labels,
     plain_terms,
     restored_terms,
     term_counts,
 )
-from tallybayes.weighted.documents.bin_weights import BinWeights
-from tallybayes.weighted.documents.choice import SHARES, Reading
-from tallybayes.weighted.documents.held_out import DocumentFigures
-from tallybayes.weighted.documents.learning import LearnedDocuments, Ridge
-from tallybayes.weighted.documents.ridge import Features
-from tallybayes.weighted.documents.unlabelled import Unlabelled
+from tallybayes.weighted.document_learning import LearnedDocuments, Ridge
+from tallybayes.weighted.documents import SHARES, BinWeights, Reading
+from tallybayes.weighted.ridge import DocumentFigures, Features
+from tallybayes.weighted.unlabelled import Unlabelled
 
 __all__ = ["plain_text_model", "restored_text_model"]
 

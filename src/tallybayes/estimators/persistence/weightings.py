@@ -38,12 +38,12 @@ from tallybayes.persistence.checks import (
     whole,
 )
 from tallybayes.tally.saved import labels
-from tallybayes.weighted.cells.columns import ColumnCells
-from tallybayes.weighted.fit.learned import Averaged, Learned
-from tallybayes.weighted.fit.text_weights import TextWeights
-from tallybayes.weighted.terms.column_tables import TableChoice
-from tallybayes.weighted.terms.pair_terms import PairCells, PairTerm
-from tallybayes.weighted.terms.term_scores import Weights
+from tallybayes.weighted.average import TextWeights
+from tallybayes.weighted.cells import ColumnCells
+from tallybayes.weighted.learned import Averaged, Learned
+from tallybayes.weighted.pairs import PairCells, PairTerm
+from tallybayes.weighted.scores import Weights
+from tallybayes.weighted.tables import TableChoice
 
 __all__ = ["plain_weighting", "restored_weighting"]
 

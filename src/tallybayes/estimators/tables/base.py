@@ -14,26 +14,14 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features
 
 from tallybayes.engines.contract import Labels
 from tallybayes.engines.memory.tables import Shifts, collect_table
-from tallybayes.engines.threads import get_num_threads
-from tallybayes.estimators.array_api import as_numpy
 from tallybayes.estimators.in_sql import SaysSQL
-from tallybayes.estimators.labels import (
-    codes_of,
-    label_array,
-    labels_and_codes,
-    read_groups,
-    read_labels,
-    read_weights,
-    warn_of_other_order,
-)
 from tallybayes.estimators.locked_learning import learning
 from tallybayes.estimators.reported import Reported
 from tallybayes.estimators.tables.changing import ChangingTables
 from tallybayes.estimators.tables.declared_classes import labels_named, with_classes
 from tallybayes.estimators.tables.one_row import as_row
-from tallybayes.inspection.documents import top_terms_of_column
-from tallybayes.inspection.explanation import Explanation, explanation_of
-from tallybayes.inspection.frames import frame
+from tallybayes.explain.explanation import Explanation, explanation_of, top_terms_of_column
+from tallybayes.explain.importances import frame
 from tallybayes.labels import places_among
 from tallybayes.models.base import Model, joined_declared
 from tallybayes.models.class_weights import weighted
@@ -53,6 +41,17 @@ from tallybayes.models.data_warnings.unseen import warn_of_unknown_keys, warn_of
 from tallybayes.models.table import Chosen, TableModel
 from tallybayes.tables import AllBut, Table, read_table
 from tallybayes.tally import TableTally
+from tallybayes.threads import get_num_threads
+from tallybayes.validation import (
+    as_numpy,
+    codes_of,
+    label_array,
+    labels_and_codes,
+    read_groups,
+    read_labels,
+    read_weights,
+    warn_of_other_order,
+)
 
 __all__ = ["TableClassifier"]
 

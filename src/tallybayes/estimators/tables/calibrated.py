@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from tallybayes.errors import StaleWarning, warn_user
-from tallybayes.estimators.array_api import like
 from tallybayes.estimators.locked_learning import LIVE, learning
 from tallybayes.estimators.tables.base import TableClassifier
 from tallybayes.estimators.tables.hyperparameters import (
@@ -21,12 +20,12 @@ from tallybayes.estimators.tables.hyperparameters import (
     weights_to_choose_on,
 )
 from tallybayes.estimators.tables.one_row import as_row
-from tallybayes.inspection.evidence import table_evidence
-from tallybayes.inspection.intervals import drawn_posteriors, draws_of
+from tallybayes.explain.explanation import drawn_posteriors, draws_of, table_evidence
 from tallybayes.models.calibration import Method, Temperature, fitted_calibration
 from tallybayes.models.class_weights import by_class
 from tallybayes.models.table import Chosen, TableModel
 from tallybayes.tables import Table
+from tallybayes.validation import like
 from tallybayes.weighted.rows import group_folds
 
 __all__ = ["Calibrated", "Criterion"]

@@ -16,7 +16,6 @@ from sklearn.utils.validation import _check_n_features
 from tallybayes.engines.contract import Labels
 from tallybayes.engines.groups import merged_tables
 from tallybayes.estimators.base import TallyClassifier
-from tallybayes.estimators.labels import labels_and_codes, read_labels, warn_of_other_order
 from tallybayes.estimators.locked_learning import learning
 from tallybayes.estimators.tables.declared_classes import labels_named
 from tallybayes.estimators.tables.row_by_row import RowByRow
@@ -33,6 +32,7 @@ from tallybayes.models.merge_rules import need_same_declarations
 from tallybayes.models.table import Chosen, TableModel
 from tallybayes.tables import Table
 from tallybayes.tally import TableTally
+from tallybayes.validation import labels_and_codes, read_labels, warn_of_other_order
 
 __all__ = ["ChangingTables"]
 

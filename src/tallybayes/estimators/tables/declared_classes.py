@@ -6,9 +6,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from tallybayes.estimators.labels import label_array, labels_and_codes
 from tallybayes.schema import Schema
 from tallybayes.tally import TableTally
+from tallybayes.validation import label_array, labels_and_codes
 
 __all__ = ["labels_named", "with_classes"]
 

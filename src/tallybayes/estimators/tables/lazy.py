@@ -14,7 +14,6 @@ from tallybayes import scoring
 from tallybayes.engines.contract import Counting
 from tallybayes.engines.registry import engine_of
 from tallybayes.estimators.base import class_prior_of
-from tallybayes.estimators.labels import label_array, labels_and_codes, warn_of_other_order
 from tallybayes.estimators.tables.lazy_questions import (
     Where,
     columns_that_count,
@@ -25,16 +24,17 @@ from tallybayes.estimators.tables.lazy_questions import (
     rows_asked,
 )
 from tallybayes.estimators.tables.lazy_rows import RowsAsked, are_read_here
-from tallybayes.inspection.explanation import Explanation, explanation_of
+from tallybayes.explain.explanation import Explanation, explanation_of
 from tallybayes.models.class_weights import by_class, by_label, resolved
 from tallybayes.models.columns.declarations import names_declared
 from tallybayes.models.columns.reading import Reading
 from tallybayes.models.columns.rows import Names
 from tallybayes.models.table import TableModel
 from tallybayes.parameters import Unseen
-from tallybayes.sources.find import is_in_database
+from tallybayes.sources.files import is_in_database
 from tallybayes.tables import Table
 from tallybayes.tally import TableTally
+from tallybayes.validation import label_array, labels_and_codes, warn_of_other_order
 
 __all__ = ["LazyNaiveBayes"]
 

@@ -14,7 +14,6 @@ from tallybayes.engines.contract import (
     CountNumbers,
     SourceColumn,
 )
-from tallybayes.engines.threads import get_num_threads
 from tallybayes.families.selection.choice import UNDECLARED
 from tallybayes.models.columns.declarations import Declared, declared, names_declared
 from tallybayes.models.columns.mixed import Held
@@ -22,6 +21,7 @@ from tallybayes.models.columns.rows import rows_to_score
 from tallybayes.models.data_warnings.odd_values import Watched, warn_of_odd_values
 from tallybayes.parameters import Unseen
 from tallybayes.tables import Column, Numbers, Strings, Table, read_table
+from tallybayes.threads import get_num_threads
 
 __all__ = [
     "Where",

@@ -19,14 +19,14 @@ from tallybayes.models.table import TableModel
 from tallybayes.sources.contract import Source
 from tallybayes.sources.databases.duckdb import is_file
 from tallybayes.sources.databases.names import is_url
-from tallybayes.sources.find import (
+from tallybayes.sources.files import (
     is_in_database,
     is_relation,
     is_source,
     is_spark_frame,
     source_of,
 )
-from tallybayes.sources.opening.places import folder_of_pattern
+from tallybayes.sources.opening import folder_of_pattern
 from tallybayes.tables import Column, Mixed, Numbers, Strings, Table
 
 __all__ = ["RowsAsked", "are_read_here"]
@@ -46,8 +46,7 @@ def are_read_here(source: Any, connection: Any) -> bool:
         return False
     if path.lower().endswith(SCANNED):  # DuckDB takes keys before a pattern, too
         return has_magic(path) and "=" in folder_of_pattern(path)
-    from tallybayes.sources.opening.sniffing import FORMATS
-    from tallybayes.sources.opening.unpacking import suffix_of
+    from tallybayes.sources.opening import FORMATS, suffix_of
 
     if suffix_of(path) in FORMATS:
         return True

@@ -13,8 +13,8 @@ from tallybayes.errors import NegativeTally
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.distribution_attributes import AsDistributions
 from tallybayes.estimators.tables.calibrated import Calibrated, Criterion
+from tallybayes.explain.importances import column_importances, column_tables
 from tallybayes.families.priors.dirichlet import Estimate
-from tallybayes.inspection.importances import column_importances, column_tables
 from tallybayes.models.calibration import Method
 from tallybayes.models.columns.declarations import Declared, declared
 from tallybayes.models.columns.reading import Reading

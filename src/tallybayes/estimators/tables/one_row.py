@@ -23,15 +23,15 @@ from tallybayes.engines.memory.one_row import (
     Counter,
     empty_counter,
 )
-from tallybayes.estimators.labels import (
+from tallybayes.models.columns.declarations import Declared
+from tallybayes.models.columns.mixed import held_values
+from tallybayes.schema import Schema
+from tallybayes.validation import (
     is_missing_label,
     label_array,
     labels_and_codes,
     read_labels,
 )
-from tallybayes.models.columns.declarations import Declared
-from tallybayes.models.columns.mixed import held_values
-from tallybayes.schema import Schema
 
 __all__ = ["LabelRule", "as_row", "row_counter"]
 

@@ -12,7 +12,6 @@ import numpy as np
 from tallybayes.engines.memory.one_row import counted_rows, hold
 from tallybayes.errors import UnseenLevel
 from tallybayes.estimators.base import TallyClassifier
-from tallybayes.estimators.labels import is_missing_label
 from tallybayes.estimators.locked_learning import LIVE, LOCK, lock_of, take_place, twin_of
 from tallybayes.estimators.tables.one_row import LabelRule, as_row, row_counter
 from tallybayes.models.class_weights import ClassWeights, by_label
@@ -23,6 +22,7 @@ from tallybayes.models.live import Outgrown, live_score
 from tallybayes.models.table import TableModel
 from tallybayes.scoring import warn_ruled_out
 from tallybayes.tally import TableTally
+from tallybayes.validation import is_missing_label
 
 __all__ = ["RowByRow"]
 

@@ -12,13 +12,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.errors import StaleWarning
 from tallybayes.estimators.base import TallyClassifier
-from tallybayes.estimators.labels import codes_of, read_groups, read_labels, warn_of_other_order
-from tallybayes.estimators.left_out import LeftOut
 from tallybayes.estimators.locked_learning import learning
 from tallybayes.estimators.tables.hyperparameters import weights_to_choose_on
 from tallybayes.estimators.tables.naive_bayes import NaiveBayes
 from tallybayes.estimators.tables.weighted_answers import WeightedAnswers
-from tallybayes.inspection.weighted_warnings import warn_of_rows
+from tallybayes.explain.warnings import warn_of_rows
 from tallybayes.labels import places_among
 from tallybayes.models.columns.declarations import Declared
 from tallybayes.models.columns.reading import Reading
@@ -30,7 +28,8 @@ from tallybayes.models.weighted.fit import (
 )
 from tallybayes.models.weighted.model import WeightedModel
 from tallybayes.tables import Table
-from tallybayes.weighted.fit.options import FitOptions
+from tallybayes.validation import LeftOut, codes_of, read_groups, read_labels, warn_of_other_order
+from tallybayes.weighted.search import FitOptions
 
 __all__ = ["WeightedNaiveBayes"]
 

@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 
 from tallybayes.engines.groups import raise_infinite
 from tallybayes.errors import StaleWarning, warn_user
-from tallybayes.estimators.array_api import like
 from tallybayes.estimators.tables.base import TableClassifier
-from tallybayes.inspection.explanation import Explanation, explanation_of
-from tallybayes.inspection.frames import frame
-from tallybayes.inspection.weighted_summary import summary_of, term_frame
+from tallybayes.explain.explanation import Explanation, explanation_of
+from tallybayes.explain.importances import frame, summary_of, term_frame
 from tallybayes.models.weighted.model import WeightedModel
 from tallybayes.models.weighting import Weighting
 from tallybayes.tables import Numbers
+from tallybayes.validation import like
 
 __all__ = ["WeightedAnswers"]
 

@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.feature_extraction import text as peer
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import SlowTokensWarning, warn_user
 from tallybayes.estimators.text.given_documents import decoded, need_several
 from tallybayes.estimators.text.term_choice import choice_of, need_no_choice, need_terms
@@ -23,6 +22,7 @@ from tallybayes.estimators.text.term_rules import (
     warn_of_capitals,
 )
 from tallybayes.estimators.text.vocabulary_vectorizer import VocabularyVectorizer
+from tallybayes.threads import get_num_threads
 from tallybayes.tokens import (
     CJK,
     MARKS,

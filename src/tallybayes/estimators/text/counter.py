@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.threads import get_num_threads
 from tallybayes.estimators.text.count_vectorizer import CountVectorizer
 from tallybayes.estimators.text.term_rules import rules_of
 from tallybayes.models.documents.weighted import Spelling, spelling_of
 from tallybayes.tally import TermCounts
 from tallybayes.tally.live_terms import MIN_HALF_LIFE, LiveTermCounts
-from tallybayes.tally.term_arrays import term_array
+from tallybayes.tally.terms import term_array
+from tallybayes.threads import get_num_threads
 from tallybayes.tokens import count_given, count_hashed
-from tallybayes.tokens.rows import Documents
+from tallybayes.tokens.counting import Documents
 
 if TYPE_CHECKING:
     from tallybayes._kernels import GivenVocabulary, TextRules

@@ -11,7 +11,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 
 from tallybayes.errors import StaleWarning, warn_user
-from tallybayes.estimators.labels import codes_of, warn_of_other_order
 from tallybayes.estimators.locked_learning import LOCK
 from tallybayes.estimators.notebook import ShownInNotebooks
 from tallybayes.estimators.reported import Reported
@@ -26,13 +25,14 @@ from tallybayes.estimators.text.given_documents import (
     weights_of,
 )
 from tallybayes.estimators.text.unlabelled_documents import need_labels
-from tallybayes.inspection.documents import DocumentExplanation, explain_document, top_terms
+from tallybayes.explain.explanation import DocumentExplanation, explain_document, top_terms
 from tallybayes.models.documents.contract import TextModel
 from tallybayes.models.documents.live import LiveDocuments
 from tallybayes.models.equality import same
 from tallybayes.tally import TermCounts
+from tallybayes.tokens.counting import Documents
 from tallybayes.tokens.documents import all_at_once, as_objects, document_batches
-from tallybayes.tokens.rows import Documents
+from tallybayes.validation import codes_of, warn_of_other_order
 
 if TYPE_CHECKING:
     from tallybayes._kernels import TextDocuments

@@ -9,14 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tallybayes.errors import IncompatibleTallies, StaleWarning, warn_user
-from tallybayes.estimators.labels import (
-    codes_of,
-    is_missing_label,
-    label_array,
-    labels_and_codes,
-    warn_of_other_order,
-)
-from tallybayes.estimators.left_out import LeftOut
 from tallybayes.estimators.locked_learning import LOCK, learning, lock_of
 from tallybayes.estimators.text.counter import DocumentCounter
 from tallybayes.estimators.text.document_classifier import (
@@ -42,6 +34,14 @@ from tallybayes.models.weighting import Figures
 from tallybayes.tally import TermCounts
 from tallybayes.tally.terms import FADED
 from tallybayes.tokens.documents import document_batches
+from tallybayes.validation import (
+    LeftOut,
+    codes_of,
+    is_missing_label,
+    label_array,
+    labels_and_codes,
+    warn_of_other_order,
+)
 
 __all__ = ["UpdatedClassifier"]
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.errors import NegativeTally
-from tallybayes.estimators.labels import read_groups, read_labels, read_weights
 from tallybayes.tally.terms import FADED, SLACK
+from tallybayes.tokens.counting import Documents
 from tallybayes.tokens.documents import as_objects
-from tallybayes.tokens.rows import Documents
+from tallybayes.validation import read_groups, read_labels, read_weights
 
 __all__ = [
     "CountedRows",
@@ -35,7 +35,7 @@ def labels_of(y: Any, n_documents: int, whose: str) -> NDArray[Any]:
     Raises
     ------
     ValueError
-        As :func:`~tallybayes.estimators.labels.read_labels` does.
+        As :func:`~tallybayes.validation.read_labels` does.
     """
     return read_labels(y, _Shape(n_documents), whose)
 
@@ -90,7 +90,7 @@ def groups_of(groups: Any, n_documents: int) -> NDArray[np.intp] | None:
     Raises
     ------
     ValueError
-        As :func:`~tallybayes.estimators.labels.read_groups` does.
+        As :func:`~tallybayes.validation.read_groups` does.
     """
     found = read_groups(groups, _Shape(n_documents))
     return None if found is None or int(found.max(initial=0)) + 1 == n_documents else found

@@ -7,7 +7,7 @@ from numbers import Integral
 from typing import Any
 
 from tallybayes.tokens import MARKS, WORDS, compiled_rules
-from tallybayes.tokens.compiled_rules import TextRules
+from tallybayes.tokens.analyzer import TextRules
 
 __all__ = [
     "makes_terms_in_python",

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.errors import TallyWarning, warn_user
-from tallybayes.estimators.labels import labels_and_codes, warn_of_other_order
 from tallybayes.estimators.locked_learning import learning
 from tallybayes.estimators.text.counter import DocumentCounter, chosen_analyzer
 from tallybayes.estimators.text.document_updates import UpdatedClassifier
@@ -23,6 +22,7 @@ from tallybayes.models.documents.plain import EVENTS, PlainLearner
 from tallybayes.models.documents.term_values import Transforms
 from tallybayes.models.documents.weighted import WeightedLearner
 from tallybayes.tokens import MARKS
+from tallybayes.validation import labels_and_codes, warn_of_other_order
 
 __all__ = ["TextNB"]
 

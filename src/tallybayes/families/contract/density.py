@@ -33,8 +33,7 @@ from tallybayes.parameters import (
     QuadraticTerms,
     Term,
 )
-from tallybayes.parameters.formula_terms import Mixture, Powers
-from tallybayes.parameters.number_law import NumberLaw
+from tallybayes.parameters.formula import Mixture, NumberLaw, Powers
 from tallybayes.tally import UNIT_ROWS, GridCounts, RowWeights
 
 __all__ = [

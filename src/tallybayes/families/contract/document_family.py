@@ -13,7 +13,7 @@ from tallybayes.parameters import Description
 from tallybayes.tally import TextCounts
 from tallybayes.tally.live_terms import LiveTermCounts
 from tallybayes.tokens.analyzer import Analyzer
-from tallybayes.tokens.rows import Documents
+from tallybayes.tokens.counting import Documents
 
 __all__ = ["DocumentFamily", "DocumentLikelihood"]
 

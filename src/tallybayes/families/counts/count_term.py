@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from tallybayes.families.priors.gamma_ratios import correction
 from tallybayes.parameters import Inexpressible, Term
-from tallybayes.parameters.formula_cells import CountCells
-from tallybayes.parameters.formula_terms import CountTail, CountTerm
+from tallybayes.parameters.formula import CountCells, CountTail, CountTerm
 from tallybayes.tally import GridCounts
 
 __all__ = ["Pooling", "count_term"]

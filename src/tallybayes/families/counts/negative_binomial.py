@@ -38,7 +38,7 @@ from tallybayes.families.priors.hyperparameters import (
     smoothing_number,
 )
 from tallybayes.parameters import Description, Laws, Term
-from tallybayes.parameters.number_law import NumberLaw
+from tallybayes.parameters.formula import NumberLaw
 from tallybayes.schema import Kind
 from tallybayes.tally import GridCounts
 from tallybayes.tally.base import RESIDUE

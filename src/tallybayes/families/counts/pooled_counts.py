@@ -26,7 +26,7 @@ from tallybayes.families.counts.negative_binomial import (
 )
 from tallybayes.families.numeric.pooled import mixed, mixture_weights
 from tallybayes.parameters import Description, Laws, Term
-from tallybayes.parameters.number_law import LawMixture, NumberLaw
+from tallybayes.parameters.formula import LawMixture, NumberLaw
 from tallybayes.tally import GridCounts
 
 __all__ = ["PooledCounts"]

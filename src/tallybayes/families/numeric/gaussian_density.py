@@ -27,8 +27,7 @@ from tallybayes.families.priors.draws import log_gamma
 from tallybayes.families.priors.normal_inverse_gamma import NormalInverseGamma
 from tallybayes.families.priors.prior_and_posteriors import ParameterPrior, PriorAndPosteriors
 from tallybayes.parameters import Description, ImproperPrior, Laws, QuadraticTerms, Term
-from tallybayes.parameters.formula_terms import Power, Powers, StudentTerm
-from tallybayes.parameters.number_law import NumberLaw
+from tallybayes.parameters.formula import NumberLaw, Power, Powers, StudentTerm
 from tallybayes.tally import GridCounts, Moments
 
 __all__ = ["GaussianDensity"]

@@ -30,7 +30,7 @@ from tallybayes.families.numeric.atoms import Atoms
 from tallybayes.families.numeric.gaussian_density import GaussianDensity
 from tallybayes.families.priors.prior_and_posteriors import PriorAndPosteriors
 from tallybayes.parameters import Description, ImproperPrior, Laws, PooledLess, PooledTerms
-from tallybayes.parameters.number_law import LawMixture, NumberLaw
+from tallybayes.parameters.formula import LawMixture, NumberLaw
 from tallybayes.tally import UNIT_ROWS, GridCounts, Moments, RowWeights
 
 __all__ = ["Pooled", "mixed", "mixture_weights"]

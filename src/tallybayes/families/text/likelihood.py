@@ -26,7 +26,7 @@ from tallybayes.parameters import Description
 from tallybayes.tally import TextCounts
 from tallybayes.tally.live_terms import MAX_ORDERS, LiveTermCounts
 from tallybayes.tokens.analyzer import Analyzer
-from tallybayes.tokens.rows import Documents
+from tallybayes.tokens.counting import Documents
 
 __all__ = ["TermRatios", "term_table"]
 

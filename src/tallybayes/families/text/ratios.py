@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.tally.terms import SLACK
-from tallybayes.tokens.rows import Documents
+from tallybayes.tokens.counting import Documents
 
 if TYPE_CHECKING:
     import scipy.sparse as sp

@@ -16,8 +16,7 @@ from tallybayes.families.text.likelihood import TermRatios
 from tallybayes.schema import Kind
 from tallybayes.tally import TextCounts
 from tallybayes.tokens import MARKS, WORDS
-from tallybayes.tokens.analyzer import Analyzer
-from tallybayes.tokens.stop_words import ENGLISH, words_left_out
+from tallybayes.tokens.analyzer import ENGLISH, Analyzer, words_left_out
 
 __all__ = ["Text"]
 

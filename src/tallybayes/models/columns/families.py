@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from tallybayes.engines.memory.scores.part import KindsPart, LevelsPart
 from tallybayes.engines.memory.scores.score_kinds import group_part, number_part, text_part
-from tallybayes.engines.threads import get_num_threads, in_threads
 from tallybayes.families import Categorical
 from tallybayes.families.contract.column_family import (
     Context,
@@ -32,6 +31,7 @@ from tallybayes.models.columns.reading import ColumnReading, Reading
 from tallybayes.models.data_warnings.identifiers import is_identifier, warn_of_identifier
 from tallybayes.tally import GridCounts, LevelCounts, Moments, TableTally, TextCounts
 from tallybayes.tally.base import RESIDUE
+from tallybayes.threads import get_num_threads, in_threads
 
 __all__ = [
     "choices_fit",

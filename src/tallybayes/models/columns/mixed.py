@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from tallybayes.engines.groups import Group, level_group
 from tallybayes.engines.memory.tables import collect_table
 from tallybayes.errors import MixedColumnWarning, listed, warn_user
-from tallybayes.parameters.formula_cells import Kind
+from tallybayes.parameters.formula import Kind
 from tallybayes.schema import Schema
 from tallybayes.tables import Column, Mixed, Numbers, Strings, Table
 from tallybayes.tables.columns import (

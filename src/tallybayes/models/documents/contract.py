@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from tallybayes.tally import TermCounts
 from tallybayes.tally.live_terms import LiveTermCounts
-from tallybayes.tokens.rows import Documents
-from tallybayes.weighted.documents.held_out import DocumentFigures
-from tallybayes.weighted.documents.unlabelled import Unlabelled
+from tallybayes.tokens.counting import Documents
+from tallybayes.weighted.ridge import DocumentFigures
+from tallybayes.weighted.unlabelled import Unlabelled
 
 __all__ = ["TextLearner", "TextModel", "TextScorer"]
 

@@ -21,7 +21,7 @@ from tallybayes.models.documents.term_values import (
 )
 from tallybayes.tally import TermCounts
 from tallybayes.tally.terms import SLACK
-from tallybayes.tokens.rows import Documents
+from tallybayes.tokens.counting import Documents
 
 __all__ = ["LeftOut", "left_out_blocks", "prior_without"]
 

@@ -16,9 +16,8 @@ from tallybayes.models.documents.weighted import (
     term_table,
 )
 from tallybayes.tally import TermCounts
-from tallybayes.tokens.rows import Documents
-from tallybayes.weighted.documents.part_labelled import PartLabelled
-from tallybayes.weighted.documents.unlabelled import WEIGHTS, choose_weight
+from tallybayes.tokens.counting import Documents
+from tallybayes.weighted.unlabelled import WEIGHTS, PartLabelled, choose_weight
 
 __all__ = ["softly_counted", "with_unlabelled_of"]
 

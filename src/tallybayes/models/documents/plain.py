@@ -11,7 +11,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.labels import places_among
 from tallybayes.models.documents.events import (
@@ -26,9 +25,10 @@ from tallybayes.models.documents.left_out import left_out_blocks, prior_without
 from tallybayes.models.documents.term_values import FixedIdf, Transforms, inverse_document_frequency
 from tallybayes.tally import TermCounts
 from tallybayes.tally.live_terms import LiveTermCounts
-from tallybayes.tokens.rows import Documents
-from tallybayes.weighted.documents.held_out import DocumentFigures
-from tallybayes.weighted.documents.rows import document_keys
+from tallybayes.threads import get_num_threads
+from tallybayes.tokens.counting import Documents
+from tallybayes.weighted.documents import document_keys
+from tallybayes.weighted.ridge import DocumentFigures
 from tallybayes.weighted.rows import group_folds, group_keys, sampled
 
 __all__ = ["EVENTS", "LinearScorer", "PlainDocuments", "PlainLearner"]

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.tally import TermCounts
-from tallybayes.tally.term_arrays import places_of_terms
-from tallybayes.tokens.rows import Documents
+from tallybayes.tally.terms import places_of_terms
+from tallybayes.tokens.counting import Documents
 
 __all__ = [
     "FixedIdf",

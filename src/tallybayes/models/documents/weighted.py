@@ -11,19 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.families.text.ratios import GroupCounts, TermTable
 from tallybayes.labels import places_among
 from tallybayes.tally import TermCounts
 from tallybayes.tally.live_terms import LiveTermCounts, RidgeTerms
-from tallybayes.tokens.rows import Documents
-from tallybayes.weighted.documents.bin_weights import BinWeights
-from tallybayes.weighted.documents.held_out import DocumentFigures, HeldOutPredictions
-from tallybayes.weighted.documents.learning import LearnedDocuments, Ridge, learn_documents
-from tallybayes.weighted.documents.ridge import Features
-from tallybayes.weighted.documents.scorer import DocumentScorer
-from tallybayes.weighted.documents.unlabelled import Unlabelled
+from tallybayes.threads import get_num_threads
+from tallybayes.tokens.counting import Documents
+from tallybayes.weighted.document_learning import (
+    DocumentScorer,
+    LearnedDocuments,
+    Ridge,
+    learn_documents,
+)
+from tallybayes.weighted.documents import BinWeights
+from tallybayes.weighted.ridge import DocumentFigures, Features, HeldOutPredictions
+from tallybayes.weighted.unlabelled import Unlabelled
 
 __all__ = ["DocumentModel", "Spelling", "WeightedLearner", "spelling_of"]
 

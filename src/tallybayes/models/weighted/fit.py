@@ -25,20 +25,26 @@ from tallybayes.models.weighting import (
     without_rows,
 )
 from tallybayes.tables import Empty, Table
-from tallybayes.weighted.cells.columns import (
+from tallybayes.weighted.average import TextWeights, learn, learn_text_weights
+from tallybayes.weighted.cells import (
     Held,
     cells_of,
     held_columns,
     in_effective_rows,
 )
-from tallybayes.weighted.fit.learned import Averaged
-from tallybayes.weighted.fit.learning import learn
-from tallybayes.weighted.fit.options import FitOptions
-from tallybayes.weighted.fit.prune import simplified
-from tallybayes.weighted.fit.shrinkage import mixed, prior_share
-from tallybayes.weighted.fit.text_weights import TextWeights, learn_text_weights
-from tallybayes.weighted.repeated import Observations, of_groups, warn_of_copies, without_copies
-from tallybayes.weighted.rows import LearningRows, canonical, sampled, thinned
+from tallybayes.weighted.learned import Averaged, simplified
+from tallybayes.weighted.rows import (
+    LearningRows,
+    Observations,
+    canonical,
+    of_groups,
+    sampled,
+    thinned,
+    warn_of_copies,
+    without_copies,
+)
+from tallybayes.weighted.search import FitOptions
+from tallybayes.weighted.ways import mixed, prior_share
 
 __all__ = ["LeftOutRows", "learned_weighting", "simplified_weighting"]
 

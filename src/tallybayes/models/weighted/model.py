@@ -20,13 +20,10 @@ from tallybayes.parameters import Formula
 from tallybayes.parameters.formula import Correction
 from tallybayes.tables import Table
 from tallybayes.tally import ClassCounts, TextCounts
-from tallybayes.weighted.cells.columns import in_effective_rows
-from tallybayes.weighted.cells.neighbours import neighbours_moved
-from tallybayes.weighted.fit.shrinkage import MAX_PROBABILITY, mixed
+from tallybayes.weighted.cells import in_effective_rows, neighbours_moved
 from tallybayes.weighted.rows import MIN_COUNT, LearningRows
-from tallybayes.weighted.terms.one_row import weighted_row_scorer
-from tallybayes.weighted.terms.scorer import WeightedScore
-from tallybayes.weighted.terms.term_scores import Weights, rows_taken_out
+from tallybayes.weighted.scores import WeightedScore, Weights, rows_taken_out, weighted_row_scorer
+from tallybayes.weighted.ways import MAX_PROBABILITY, mixed
 
 __all__ = ["WeightedModel"]
 

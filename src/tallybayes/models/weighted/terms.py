@@ -13,9 +13,9 @@ from tallybayes.models.columns.reading import ColumnReading
 from tallybayes.models.table import TableModel
 from tallybayes.models.weighting import Weighting, WeightingNow
 from tallybayes.parameters import Description
-from tallybayes.weighted.cells.columns import ColumnCells
-from tallybayes.weighted.terms.column_tables import NULL_TERM
-from tallybayes.weighted.terms.scorer import WeightedScore
+from tallybayes.weighted.cells import ColumnCells
+from tallybayes.weighted.scores import WeightedScore
+from tallybayes.weighted.tables import NULL_TERM
 
 __all__ = [
     "Term",

@@ -16,10 +16,10 @@ from tallybayes.models.table import TableModel
 from tallybayes.parameters import Term
 from tallybayes.tables import Empty, Strings, Table
 from tallybayes.tally import UNIT_ROWS, TextCounts
-from tallybayes.weighted.cells.columns import ColumnCells, in_effective_rows
-from tallybayes.weighted.fit.text_weights import TextWeights
-from tallybayes.weighted.terms.pair_terms import PairCells
-from tallybayes.weighted.terms.scorer import WeightedScore
+from tallybayes.weighted.average import TextWeights
+from tallybayes.weighted.cells import ColumnCells, in_effective_rows
+from tallybayes.weighted.pairs import PairCells
+from tallybayes.weighted.scores import WeightedScore
 
 __all__ = ["ScoreWithText", "TextColumns", "text_columns_of"]
 

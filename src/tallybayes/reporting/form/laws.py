@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.parameters.number_law import NumberLaw
+from tallybayes.parameters.formula import NumberLaw
 from tallybayes.reporting.form.encoding import exact
 
 __all__ = ["LawTerm"]
@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class LawTerm:
-    """Of a number, a :class:`tallybayes.parameters.number_law.NumberLaw`; and ``beside[entry]``.
+    """Of a number, a :class:`tallybayes.parameters.formula.NumberLaw`; and ``beside[entry]``.
 
     Parameters
     ----------

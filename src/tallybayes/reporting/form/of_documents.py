@@ -17,7 +17,7 @@ from tallybayes.models.documents.weighted import DocumentModel
 from tallybayes.reporting.form.encoding import exact, exact_single, front_coded, whole
 from tallybayes.reporting.form.splitting import splitting_of
 from tallybayes.tally import TermCounts
-from tallybayes.tokens.rows import Documents
+from tallybayes.tokens.counting import Documents
 
 __all__ = ["TextForm", "text_form"]
 

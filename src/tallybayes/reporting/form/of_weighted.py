@@ -9,7 +9,7 @@ from tallybayes.models.weighted.terms import coarse_labels
 from tallybayes.reporting.form.form import Form, Link
 from tallybayes.reporting.form.readers import ColumnReader
 from tallybayes.reporting.form.terms import CellTerm, PairTerm, Term
-from tallybayes.weighted.cells.columns import ColumnCells
+from tallybayes.weighted.cells import ColumnCells
 
 __all__ = ["form_of_weighted"]
 

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from tallybayes.estimators.text.term_rules import makes_terms_in_python
 from tallybayes.reporting.form.encoding import whole
 from tallybayes.tokens import MARKS, WORDS
-from tallybayes.tokens.compiled_rules import CJK_BLOCKS
-from tallybayes.tokens.unicode_tables import WHITE_SPACE, is_word, marked
+from tallybayes.tokens.analyzer import CJK_BLOCKS, WHITE_SPACE, is_word, marked
 
 __all__ = ["splitting_of"]
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.estimators.rows import rows_of
+from tallybayes.validation import rows_of
 
 __all__ = ["LearningCurve", "learning_curve"]
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from scipy.special import logsumexp
 
-from tallybayes.estimators.cross_validation import leave_one_out
-from tallybayes.estimators.left_out import LeftOut
+from tallybayes.cross_validation import leave_one_out
 from tallybayes.reporting.columns import (
     ColumnFacts,
     Values,
@@ -24,6 +23,7 @@ from tallybayes.reporting.form.form import Form
 from tallybayes.reporting.form.of_arrays import form_of_array
 from tallybayes.reporting.measures.figures import Predictions
 from tallybayes.reporting.subjects.contract import Contributions, Subject
+from tallybayes.validation import LeftOut
 
 __all__ = ["ArraySubject"]
 

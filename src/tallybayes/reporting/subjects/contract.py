@@ -12,12 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.estimators.left_out import LeftOut
-from tallybayes.estimators.rows import unfitted
 from tallybayes.reporting.columns import ColumnFacts
 from tallybayes.reporting.form.form import Form
 from tallybayes.reporting.form.of_documents import TextForm
 from tallybayes.reporting.measures.figures import Predictions
+from tallybayes.validation import LeftOut, unfitted
 
 __all__ = ["Contributions", "Subject", "Text"]
 

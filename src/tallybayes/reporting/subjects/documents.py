@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.estimators.left_out import LeftOut
 from tallybayes.models.documents.weighted import DocumentModel
 from tallybayes.reporting.columns import ColumnFacts
 from tallybayes.reporting.form.of_documents import text_form
 from tallybayes.reporting.subjects.contract import Contributions, Subject, Text
 from tallybayes.tokens.documents import in_one_string
+from tallybayes.validation import LeftOut
 
 __all__ = ["DocumentSubject"]
 

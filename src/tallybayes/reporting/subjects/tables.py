@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from tallybayes.estimators.cross_validation import (
+from tallybayes.cross_validation import (
     held_out_predictions,
     leave_one_out,
     usual_folds,
 )
-from tallybayes.estimators.left_out import LeftOut
-from tallybayes.inspection.explanation import Explanation
-from tallybayes.inspection.importances import terms_apart
+from tallybayes.explain.explanation import Explanation
+from tallybayes.explain.importances import terms_apart
 from tallybayes.models.weighted.model import WeightedModel
 from tallybayes.models.weighted.terms import weights_of
 from tallybayes.reporting.columns import ColumnFacts, Values, added, bins_of, number_text
@@ -28,6 +27,7 @@ from tallybayes.reporting.form.of_weighted import form_of_weighted
 from tallybayes.reporting.measures.figures import Predictions
 from tallybayes.reporting.subjects.contract import Contributions, Subject
 from tallybayes.tally import GridCounts, LevelCounts
+from tallybayes.validation import LeftOut
 
 __all__ = ["TableSubject", "contributions_of"]
 

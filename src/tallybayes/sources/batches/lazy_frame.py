@@ -10,7 +10,7 @@ from typing import Any
 from polars.exceptions import PolarsError
 
 from tallybayes.errors import SourceError
-from tallybayes.sources.arrow_types import columns_of, names_read
+from tallybayes.sources.arrow import columns_of, names_read
 from tallybayes.sources.contract import MAX_PART_VALUES, Part, SourceColumn
 from tallybayes.tables import polars
 

@@ -12,11 +12,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tallybayes.errors import SourceError
-from tallybayes.sources.arrow_types import columns_of, is_text, names_read
+from tallybayes.sources.arrow import (
+    columns_of,
+    explained,
+    flat_schema,
+    flatten_hint,
+    flattened,
+    is_text,
+    names_read,
+)
 from tallybayes.sources.contract import MAX_PART_VALUES, Part, SourceColumn
-from tallybayes.sources.flattening import flat_schema, flatten_hint, flattened
-from tallybayes.sources.opening.faults import explained
-from tallybayes.sources.opening.places import arrow_place
+from tallybayes.sources.opening import arrow_place
 from tallybayes.tables import Strings, Table, arrow
 
 __all__ = ["ParquetFile"]

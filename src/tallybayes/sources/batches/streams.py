@@ -11,12 +11,17 @@ from typing import Any
 import pyarrow as pa
 
 from tallybayes.errors import SourceError
-from tallybayes.sources.arrow_types import columns_of, names_read
-from tallybayes.sources.batches.grouped import grouped
+from tallybayes.sources.arrow import (
+    columns_of,
+    explained,
+    flat_schema,
+    flatten_hint,
+    flattened,
+    grouped,
+    names_read,
+)
 from tallybayes.sources.contract import MAX_PART_VALUES, Part, SourceColumn
-from tallybayes.sources.flattening import flat_schema, flatten_hint, flattened
-from tallybayes.sources.opening.faults import explained
-from tallybayes.sources.opening.places import arrow_place
+from tallybayes.sources.opening import arrow_place
 from tallybayes.tables import arrow
 
 __all__ = ["ArrowFile", "Batches", "parts_of"]

@@ -15,8 +15,7 @@ from tallybayes.sources.contract import Part, Source, SourceColumn, restarted
 from tallybayes.sources.databases.duckdb import library, need_one_select
 from tallybayes.sources.databases.names import conjunction
 from tallybayes.tables import Column, Empty, Numbers, Strings, Table
-from tallybayes.tables.columns import strings_of
-from tallybayes.tables.stacked import stacked
+from tallybayes.tables.columns import stacked, strings_of
 
 __all__ = ["RowsThatMeet"]
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from tallybayes.errors import SourceError
-from tallybayes.sources.arrow_types import columns_of, names_read
+from tallybayes.sources.arrow import columns_of, names_read
 from tallybayes.sources.batches.streams import parts_of
 from tallybayes.sources.contract import Part, SourceColumn
 from tallybayes.sources.databases.names import conjunction

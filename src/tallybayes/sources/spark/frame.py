@@ -18,7 +18,7 @@ from pyspark.sql import functions as sql
 from pyspark.sql import types
 
 from tallybayes.errors import SourceError
-from tallybayes.sources.arrow_types import readable
+from tallybayes.sources.arrow import readable
 from tallybayes.sources.contract import Folded, Part, SourceColumn
 from tallybayes.sources.spark.failures import explained
 from tallybayes.sources.spark.parquet_scan import Piece, pieces_of

@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from tallybayes.errors import SourceError
-from tallybayes.sources.batches.grouped import grouped
-from tallybayes.sources.contract import MAX_PART_VALUES
-from tallybayes.sources.locating import located
+from tallybayes.sources.arrow import grouped
+from tallybayes.sources.contract import MAX_PART_VALUES, located
 from tallybayes.tables import Table, arrow
 
 __all__ = [

@@ -15,7 +15,6 @@ from scipy import sparse
 from sklearn.utils import get_tags
 
 import tallybayes
-from tallybayes.engines.threads import get_num_threads, set_num_threads
 from tallybayes.testing.checks.comparing import (
     Rows,
     Weights,
@@ -29,6 +28,7 @@ from tallybayes.testing.checks.comparing import (
     usual_equality,
 )
 from tallybayes.testing.equality import Equality, exactly
+from tallybayes.threads import get_num_threads, set_num_threads
 
 __all__ = [
     "check_layout_does_not_matter",

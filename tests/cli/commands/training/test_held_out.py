@@ -7,11 +7,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tallybayes import WeightedNaiveBayes, load
+from tallybayes import WeightedNaiveBayes, cross_validation, load
 from tallybayes.cli.commands.training import counting, held_out
-from tallybayes.estimators import cross_validation
 from tallybayes.models.weighted import fit as weighted_learning
-from tallybayes.weighted.fit.learning import learn
+from tallybayes.weighted.average import learn
 from tallybayes.weighted.rows import fold_of
 
 

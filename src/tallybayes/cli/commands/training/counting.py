@@ -17,7 +17,7 @@ from tallybayes.estimators.tables.base import TableClassifier
 from tallybayes.estimators.tables.naive_bayes import NaiveBayes
 from tallybayes.estimators.tables.sources.counted_rows import Counted, Sample
 from tallybayes.estimators.tables.weighted import WeightedNaiveBayes
-from tallybayes.sources.text_files.cells import Kind
+from tallybayes.sources.cells import Kind
 
 __all__ = ["MAX_SAMPLE_ROWS", "Counting", "count"]
 

@@ -89,7 +89,7 @@ def _fit_rows(given: FitOptions, reading: Reading) -> None:
         _need_levels(given.column, families)
     outputs = _outputs(given)
     from tallybayes.cli.io.targets import Header, missing_target, need_columns, need_group
-    from tallybayes.sources.opening.stream import read_once
+    from tallybayes.sources.opening import read_once
 
     target, group = given.target, given.group
 

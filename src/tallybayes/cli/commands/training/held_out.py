@@ -15,9 +15,9 @@ from tallybayes.cli.commands.training.counting import MAX_SAMPLE_ROWS, Counting
 from tallybayes.cli.io.model_file import ModelFile
 from tallybayes.cli.report.figures import Figures
 from tallybayes.cli.terminal.console import Bar
+from tallybayes.cross_validation import held_out_predictions, usual_folds
 from tallybayes.engines.sampling import sampled_rows
 from tallybayes.errors import TallyWarning
-from tallybayes.estimators.cross_validation import held_out_predictions, usual_folds
 
 __all__ = ["held_out_figures"]
 

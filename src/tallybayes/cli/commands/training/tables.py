@@ -24,7 +24,7 @@ from tallybayes.cli.report.schema_view import (
     informative_table,
 )
 from tallybayes.cli.terminal.console import document, line, note, number_of, progress, say
-from tallybayes.inspection.weighted_summary import UNINFORMATIVE
+from tallybayes.explain.importances import UNINFORMATIVE
 
 __all__ = ["FitRequest", "fit"]
 

@@ -6,7 +6,7 @@ import codecs
 import re
 
 from tallybayes.cli.terminal.failures import Failure
-from tallybayes.sources.opening.foreign import PACKED
+from tallybayes.sources.opening import PACKED
 
 __all__ = ["decoded"]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from tallybayes.cli.io.documents.message import header_of, message_of, text_of
 from tallybayes.cli.io.documents.source import Document, DocumentSource
 from tallybayes.cli.terminal.failures import Failure
-from tallybayes.sources.opening.stream import Stream
+from tallybayes.sources.opening import Stream
 
 __all__ = ["Mailboxes", "messages", "stem_of"]
 

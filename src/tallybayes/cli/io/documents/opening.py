@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from tallybayes.cli.terminal import interrupts
 from tallybayes.cli.terminal.failures import USAGE, Failure
-from tallybayes.sources.opening.sniffing import FORMATS, Format
-from tallybayes.sources.text_files.options import MISSING, Layout, Spelling
+from tallybayes.sources.opening import FORMATS, Format
+from tallybayes.sources.options import MISSING, Layout, Spelling
 
 if TYPE_CHECKING:
     from tallybayes.cli.io.documents.source import DocumentSource

@@ -12,10 +12,10 @@ from tallybayes.cli.io.parts_read import PartsRead
 from tallybayes.cli.io.targets import need_group, need_kept, need_target
 from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion
 from tallybayes.errors import listed
+from tallybayes.sources.cells import TextFile
 from tallybayes.sources.contract import RowsKept, Source, parts_kept
 from tallybayes.sources.files import header_of
-from tallybayes.sources.text_files.options import Spelling
-from tallybayes.sources.text_files.text_file import TextFile
+from tallybayes.sources.options import Spelling
 from tallybayes.tables import Column, Strings
 from tallybayes.tables.columns import values_of
 

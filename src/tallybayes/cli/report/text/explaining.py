@@ -12,7 +12,7 @@ from tallybayes.cli.io.documents.source import Document, DocumentSource
 from tallybayes.cli.report.text.marked import marked_lines, shared_spans, telling_words
 from tallybayes.cli.terminal.console import cut, document, line, progress, say, table
 from tallybayes.cli.terminal.failures import USAGE, Failure
-from tallybayes.inspection.documents import DocumentExplanation
+from tallybayes.explain.explanation import DocumentExplanation
 
 if TYPE_CHECKING:
     from tallybayes.cli.io.document_file import DocumentFile

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from tallybayes.cli.terminal.console import pieces
-from tallybayes.inspection.documents import DocumentExplanation
+from tallybayes.explain.explanation import DocumentExplanation
 from tallybayes.tokens import CJK
 
 __all__ = ["Word", "marked_lines", "shared_spans", "telling_words"]

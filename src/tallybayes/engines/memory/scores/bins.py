@@ -18,12 +18,11 @@ from tallybayes.engines.memory.scores.part import (
     LookupPart,
     need_no_level,
 )
-from tallybayes.engines.threads import get_num_threads
 from tallybayes.parameters import Description, Term
-from tallybayes.parameters.formula_cells import NumberCells
-from tallybayes.parameters.formula_terms import CellTable
+from tallybayes.parameters.formula import CellTable, NumberCells
 from tallybayes.tables import Empty, Mixed, Numbers
 from tallybayes.tally import GridCounts
+from tallybayes.threads import get_num_threads
 
 __all__ = ["BinsPart", "strings_beside"]
 

@@ -15,15 +15,15 @@ from tallybayes.engines.memory.scores.part import (
     Distributions,
     Shown,
 )
-from tallybayes.engines.threads import get_num_threads
 from tallybayes.parameters import (
     Correlated,
     Description,
     Term,
     missing_patterns,
 )
-from tallybayes.parameters.formula_terms import Conditional, Triangular
+from tallybayes.parameters.formula import Conditional, Triangular
 from tallybayes.tables import Table
+from tallybayes.threads import get_num_threads
 
 __all__ = ["CorrelatedPart"]
 

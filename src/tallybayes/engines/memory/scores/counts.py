@@ -17,7 +17,7 @@ from tallybayes.engines.memory.scores.part import (
 )
 from tallybayes.engines.memory.scores.pooled_columns import CHUNK
 from tallybayes.parameters import Counts, Description, Inexpressible, QuadraticTerms, Term
-from tallybayes.parameters.formula_terms import Powers
+from tallybayes.parameters.formula import Powers
 from tallybayes.tables import Column, Numbers, Table
 
 __all__ = ["CountsPart"]

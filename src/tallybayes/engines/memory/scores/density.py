@@ -22,11 +22,11 @@ from tallybayes.engines.memory.scores.part import (
     values_of,
 )
 from tallybayes.engines.memory.scores.pooled_columns import CHUNK, PooledColumns
-from tallybayes.engines.threads import get_num_threads
 from tallybayes.parameters import Density, Description, Term
 from tallybayes.tables import Numbers, Table
 from tallybayes.tables.columns import numbers_and_strings
 from tallybayes.tally import GridCounts
+from tallybayes.threads import get_num_threads
 
 __all__ = ["DensityPart"]
 

@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 from tallybayes import _kernels
 from tallybayes.engines.groups import raise_infinite
 from tallybayes.engines.memory.lookup_leave_one_out import cells_without
-from tallybayes.engines.threads import in_threads
 from tallybayes.errors import UnseenLevel
 from tallybayes.parameters import Cells, Density, Description, Term, Unseen
-from tallybayes.parameters.formula_cells import LevelCells, NumberCells
-from tallybayes.parameters.formula_terms import CellTable
+from tallybayes.parameters.formula import CellTable, LevelCells, NumberCells
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table
 from tallybayes.tables.columns import entries_of_bits
 from tallybayes.tally import GridCounts
+from tallybayes.threads import in_threads
 
 __all__ = [
     "MISSING",

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.engines.threads import get_num_threads
 from tallybayes.parameters import Density
+from tallybayes.threads import get_num_threads
 
 __all__ = ["CHUNK", "PooledColumns"]
 

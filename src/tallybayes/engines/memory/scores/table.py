@@ -16,9 +16,9 @@ from tallybayes.engines.memory.scores.part import (
     values_of,
 )
 from tallybayes.engines.memory.scores.pooled_columns import PooledColumns
-from tallybayes.engines.threads import get_num_threads
 from tallybayes.parameters import Term
 from tallybayes.tables import Table
+from tallybayes.threads import get_num_threads
 
 __all__ = ["TableScore"]
 

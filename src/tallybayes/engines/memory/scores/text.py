@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.engines.memory.scores.part import ComputedPart, Distributions, Shown
-from tallybayes.engines.threads import get_num_threads
 from tallybayes.parameters import Description, ImproperPrior, Inexpressible, Term, TermScores
 from tallybayes.tables import Column, Strings, Table
 from tallybayes.tally import GridCounts
 from tallybayes.tally.live_terms import LiveTermCounts
+from tallybayes.threads import get_num_threads
 from tallybayes.tokens.analyzer import Analyzer, KnownTerms
-from tallybayes.tokens.rows import Documents
+from tallybayes.tokens.counting import Documents
 
 __all__ = ["DistinctDocuments", "TextPart", "distinct_documents"]
 

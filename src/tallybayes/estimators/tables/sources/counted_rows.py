@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 from tallybayes.engines.contract import Labels
 from tallybayes.engines.memory.labels import labels_of
 from tallybayes.engines.stream.labels import TalliesByType
-from tallybayes.estimators.labels import labels_and_codes
 from tallybayes.models.columns.rows import RowsToCount
 from tallybayes.tables import Empty, Table
-from tallybayes.tables.columns import values_of
-from tallybayes.tables.stacked import stacked
+from tallybayes.tables.columns import stacked, values_of
 from tallybayes.tally import TableTally
-from tallybayes.weighted.repeated import row_contents
+from tallybayes.validation import labels_and_codes
+from tallybayes.weighted.rows import row_contents
 
 __all__ = [
     "Counted",

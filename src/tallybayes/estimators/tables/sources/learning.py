@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from tallybayes.engines.contract import Labels, need_columns
 from tallybayes.engines.groups import merged_tables
 from tallybayes.engines.memory.tables import Shifts
-from tallybayes.engines.threads import get_num_threads
-from tallybayes.estimators.array_api import as_numpy
 from tallybayes.estimators.tables.declared_classes import with_classes
 from tallybayes.estimators.tables.sources.counted_rows import Counted, HowToCount
 from tallybayes.estimators.tables.sources.part_by_part import count_parts, need_name, rows_of
@@ -24,9 +22,11 @@ from tallybayes.models.columns.declarations import Declared, declared
 from tallybayes.models.columns.mixed import need_finite
 from tallybayes.models.columns.rows import Names, RowsToCount, first_rows, rows_to_count
 from tallybayes.models.table import TableModel
-from tallybayes.sources.find import is_source
+from tallybayes.sources.files import is_source
 from tallybayes.tables import Table
 from tallybayes.tally import TableTally
+from tallybayes.threads import get_num_threads
+from tallybayes.validation import as_numpy
 
 __all__ = ["FromSources"]
 

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from tallybayes.engines.sampling import Sampler
-from tallybayes.engines.threads import in_order
 from tallybayes.errors import IncompatibleTallies, SourceError
 from tallybayes.estimators.tables.sources.counted_rows import (
     Counted,
@@ -25,11 +24,18 @@ from tallybayes.estimators.tables.sources.counted_rows import (
 )
 from tallybayes.estimators.tables.sources.where_rows_lie import count_where_rows_lie
 from tallybayes.models.columns.mixed import first_infinite
-from tallybayes.sources.contract import Part, Source, SourceColumn, is_distributed, restarted
-from tallybayes.sources.find import is_source, source_of
-from tallybayes.sources.locating import located
-from tallybayes.sources.opening.foreign import header_hint
+from tallybayes.sources.contract import (
+    Part,
+    Source,
+    SourceColumn,
+    is_distributed,
+    located,
+    restarted,
+)
+from tallybayes.sources.files import is_source, source_of
+from tallybayes.sources.opening import header_hint
 from tallybayes.tables import Strings, Table, read_table
+from tallybayes.threads import in_order
 
 __all__ = ["count_parts", "need_name", "rows_of", "tables_of"]
 

@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.engines.contract import need_columns
-from tallybayes.engines.threads import in_order
 from tallybayes.errors import SourceError
 from tallybayes.sources.contract import Source, is_distributed
-from tallybayes.sources.kept_columns import kept_columns
-from tallybayes.sources.predicted import PredictedRows, Predictions
+from tallybayes.sources.rows import PredictedRows, Predictions, kept_columns
 from tallybayes.tables import Table
+from tallybayes.threads import in_order
 
 __all__ = ["predicted_rows"]
 

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import SourceError
-from tallybayes.estimators.array_api import as_numpy
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.tables.sources.counted_rows import labelled
 from tallybayes.estimators.tables.sources.part_by_part import need_name, rows_of, tables_of
@@ -22,11 +20,13 @@ from tallybayes.estimators.tables.sources.where_rows_lie import (
 )
 from tallybayes.models.table import TableModel
 from tallybayes.sources.contract import Source, is_distributed, restarted
-from tallybayes.sources.find import is_relation, is_source, is_spark_frame, source_of
+from tallybayes.sources.files import is_relation, is_source, is_spark_frame, source_of
 from tallybayes.tables import AllBut, Table
+from tallybayes.threads import get_num_threads
+from tallybayes.validation import as_numpy
 
 if TYPE_CHECKING:
-    from tallybayes.sources.predicted import PredictedRows
+    from tallybayes.sources.rows import PredictedRows
 
 __all__ = ["PredictingSources"]
 

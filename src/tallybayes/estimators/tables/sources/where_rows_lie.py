@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.engines.sampling import sampled_marks
-from tallybayes.engines.threads import on_one_thread
 from tallybayes.estimators.tables.sources.counted_rows import (
     Counted,
     CountedRows,
@@ -23,6 +22,7 @@ from tallybayes.estimators.tables.sources.counted_rows import (
 )
 from tallybayes.sources.contract import Distributed, Folded
 from tallybayes.tables import Table
+from tallybayes.threads import on_one_thread
 
 __all__ = ["count_where_rows_lie", "hits_of", "predicted_where_rows_lie", "right_where_rows_lie"]
 

@@ -1,0 +1,1 @@
+"""What a model says of its predictions: explanations, importances, small weights."""

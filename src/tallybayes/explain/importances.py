@@ -1,0 +1,308 @@
+"""Contributions of the columns of a fitted table to the scores: readable tables, and importances.
+
+Both are read from the tally. A training row is, for one column, its class and its cell: a level, or
+a cell of the grid that numbers are counted on. So a mean over training rows, each left out of the
+counts, is a sum over classes and cells, weighted by what was counted.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.errors import listed
+from tallybayes.models.table import TableModel
+from tallybayes.models.weighted.terms import cells_in_words, copy_of
+from tallybayes.models.weighting import Figures, Weighting, WeightingNow
+from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table
+from tallybayes.tables.columns import numbers_and_strings
+from tallybayes.tally import CrossMoments, FeatureSums, GridCounts, LevelCounts, TextCounts
+from tallybayes.tally.base import RESIDUE
+from tallybayes.weighted.scores import WeightedScore
+
+__all__ = [
+    "UNINFORMATIVE",
+    "column_importances",
+    "column_tables",
+    "frame",
+    "summary_of",
+    "term_frame",
+    "terms_apart",
+]
+
+
+# ---- frames for people to read, in whichever frame library is installed --------------------------
+LIBRARIES: tuple[Literal["pandas", "polars", "pyarrow"], ...] = ("pandas", "polars", "pyarrow")
+
+
+def frame(columns: dict[str, Any]) -> Any:
+    """A data frame of the columns, by pandas, polars or pyarrow: the first that is installed.
+
+    Raises
+    ------
+    ImportError
+        If none of pandas, polars and pyarrow is installed.
+    """
+    import narwhals as nw
+
+    columns = {_encodable(str(name)): _shown(values) for name, values in columns.items()}
+    installed = [name for name in LIBRARIES if importlib.util.find_spec(name) is not None]
+    if not installed:
+        raise ImportError(
+            "tables are returned as data frames: install one of pandas, polars and pyarrow"
+        )
+    return nw.from_dict(columns, backend=installed[0]).to_native()
+
+
+def _shown(values: Any) -> Any:
+    """The values; where some are strings that no frame can hold, with escapes in these."""
+    if isinstance(values, np.ndarray) and values.dtype.kind not in "OUT":
+        return values
+    try:
+        "".join(value for value in values if isinstance(value, str)).encode()
+    except UnicodeEncodeError:
+        return [_encodable(value) if isinstance(value, str) else value for value in values]
+    return values
+
+
+def _encodable(text: str) -> str:
+    """A string without lone surrogates, which have no UTF-8; each is written as its escape."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+# ---- importances ---------------------------------------------------------------------------------
+Array = NDArray[np.float64]
+
+MAX_NATS = 700.0  # nats: what a class that is ruled out counts for
+N_QUANTILES = 21  # values at which a density is shown
+
+
+def _apart(scores: Array) -> Array:
+    """The difference between the largest and the smallest score of each row, in nats, (n_rows,)."""
+    return np.asarray(np.ptp(np.clip(scores, -MAX_NATS, MAX_NATS), axis=1))
+
+
+def _cells(model: TableModel, name: str) -> tuple[Column, Array] | None:
+    """A value for each cell of a column, and the counts (n_classes, n_cells)."""
+    tally = model.tally_read
+    strings: tuple[Strings, Array] | None = None
+    numbers: tuple[Numbers, Array] | None = None
+    for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
+        if columns.names is None or tuple(columns.names) != (name,):
+            continue
+        if isinstance(group, LevelCounts) and columns.levels is not None:
+            levels = columns.levels[0].tolist()
+            codes = np.arange(len(levels), dtype=np.int32)
+            strings = Strings(codes, levels, "text"), group.counts[:, : len(levels)]
+        if isinstance(group, GridCounts):
+            numbers = Numbers(group.values(), "float"), group.counts
+    if strings is None or numbers is None:
+        return strings or numbers
+    counts = np.concatenate([numbers[1], strings[1]], axis=1)
+    return numbers_and_strings(numbers[0].values, strings[0].levels), counts
+
+
+def _of_cells(model: TableModel, part: Any, column: Column, counts: Array) -> float:
+    """The mean over the rows in these cells (n_classes, n_cells), and over missing values, each row
+    left out of what was counted."""
+    rows = model.tally.classes
+    own, at = np.nonzero(counts > 0.0)
+    held, one = counts[own, at], rows.row_weight
+    name, sum_of_rows = part.columns[0], 0.0
+    if len(own):
+        table = Table({name: column.take(at)}, len(own), True)
+        scores = part.without(table, own, np.minimum(held, one[own]))
+        sum_of_rows += float(held @ _apart(scores))
+    missing = rows.count - counts.sum(axis=1)
+    k = np.flatnonzero(missing > RESIDUE * rows.count)
+    if len(k):
+        table = Table({name: Empty(len(k))}, len(k), True)
+        scores = part.without(table, k, np.minimum(missing[k], one[k]))
+        sum_of_rows += float(missing[k] @ _apart(scores))
+    return sum_of_rows / max(float(rows.count.sum()), 1e-300)
+
+
+def _of_group(model: TableModel, part: Any) -> dict[str, float]:
+    """The importances of columns that are read together, at the class means: the tally does not
+    hold their rows."""
+    rows = model.tally.classes.count
+    read = model.tally_read  # strings that are prose are levels before
+    here = {c.names: t for c, t in zip(read.schema.groups, read.groups, strict=True)}
+    tally = here.get(part.columns)
+    if isinstance(tally, FeatureSums):
+        means = tally.sums / np.maximum(rows, 1e-300)[:, None]
+    elif isinstance(tally, CrossMoments):
+        means = tally.mean_and_squares()[0]
+    elif isinstance(tally, TextCounts):
+        apart = _apart(part.likelihood.at_class_means(model.tally.classes.row_weight))
+        return {part.name: float(tally.documents @ apart) / max(float(rows.sum()), 1e-300)}
+    else:
+        return dict.fromkeys(part.columns, 0.0)
+    means = means[rows > 0.0]
+    columns: dict[str, Column] = {
+        name: Numbers(np.ascontiguousarray(means[:, j]), "float")
+        for j, name in enumerate(part.columns)
+    }
+    shares = part.contributions(Table(columns, len(means), True))
+    weight = rows[rows > 0.0] / max(float(rows.sum()), 1e-300)
+    return {name: float(weight @ _apart(shares[name])) for name in part.columns}
+
+
+def column_importances(model: TableModel) -> Array:
+    """How far each column separates the classes, in nats, (n_columns,).
+
+    This is the largest contribution to a class less the smallest, averaged over the training rows,
+    each left out of the counts. Levels and bins are exact. A density reads all numbers in a cell of
+    the grid as one. A group of columns is evaluated at the class means, and a text with the terms
+    that a class has on average. A column that is left out has 0.
+    """
+    found: dict[str, float] = {}
+    for part in model.parts:
+        cells = _cells(model, part.columns[0]) if len(part.columns) == 1 else None
+        if cells is None:
+            found |= _of_group(model, part)
+        else:
+            found[part.columns[0]] = _of_cells(model, part, *cells)
+    return np.array([found.get(name, 0.0) for name in model.names])
+
+
+def terms_apart(model: TableModel) -> dict[str, float]:
+    """How far each term moves the scores of the classes apart, in nats, on average over rows: the
+    columns and pairs of a weighted model, by what they add, and the columns of others."""
+    weighting = model.chosen.weighting
+    if weighting is not None:
+        return weighting.adds
+    return dict(zip(model.names, column_importances(model).tolist(), strict=True))
+
+
+def column_tables(model: TableModel) -> dict[str, Any]:
+    """For each column, a frame with what its levels, bins or values add to the score of each class:
+    log p(x_j | c), in nats. A density is shown at quantiles of the counted numbers; a column of a
+    group of counts, by what one unit adds."""
+    tables = {}
+    for part in model.parts:
+        for name, (entries, scores) in part.shown(lambda name: _shown_values(model, name)).items():
+            tables[name] = _frame(model, name, entries, scores)
+    return {name: tables[name] for name in model.names if name in tables}
+
+
+def _shown_values(model: TableModel, name: str) -> Array:
+    """Values (n,) of a column of numbers, at even shares of its rows, each once."""
+    cells = _cells(model, name)
+    if cells is None or not isinstance(cells[0], Numbers | Mixed):
+        return np.empty(0)
+    column, rows = cells[0], cells[1].sum(axis=0)
+    values = column.numbers.values if isinstance(column, Mixed) else column.values
+    values, rows = values[~np.isnan(values)], rows[: np.count_nonzero(~np.isnan(values))]
+    share = (np.cumsum(rows) - 0.5 * rows) / max(float(rows.sum()), 1e-300)
+    at = np.searchsorted(share, np.linspace(0.0, 1.0, N_QUANTILES)).clip(0, len(rows) - 1)
+    return np.asarray(values[np.unique(at)]) if len(rows) else np.empty(0)
+
+
+def _frame(model: TableModel, name: str, entries: Any, values: Array) -> Any:
+    held: dict[str, Any] = {name: entries}
+    for k, label in enumerate(map(str, model.schema.classes.tolist())):
+        held[f"{label} (class)" if label in held else label] = values[:, k].copy()
+    return frame(held)
+
+
+# ---- A weighted model in readable form: its tables as frames, and a summary in words -------------
+UNINFORMATIVE = "No column predicts the class better than chance"
+MIN_NATS = 0.005  # nats below which a term is not worth reporting
+
+
+def term_frame(score: WeightedScore, t: int, names: tuple[str, ...], labels: list[str]) -> Any:
+    """A term's table as a frame: its cells, and what each adds to each class, in nats."""
+    held: dict[str, Any] = dict(zip(names, cells_in_words(score, t), strict=True))
+    for k, label in enumerate(labels):
+        held[f"{label} (class)" if label in held else label] = score.tables[t][:, k].copy()
+    return frame(held)
+
+
+def summary_of(
+    weighting: Weighting, now: WeightingNow, classes: NDArray[Any], stale: bool, max_terms: int
+) -> str:
+    """The model in words."""
+    figures, names = weighting.figures, weighting.names
+    n_columns, labels = len(now.columns), [str(label) for label in classes.tolist()]
+    order = np.argsort(-weighting.apart, kind="stable").tolist()
+    speaking = [t for t in order if weighting.apart[t] >= MIN_NATS]
+    n_pairs = sum(t >= n_columns for t in speaking)
+    lines = [
+        f"{len(labels)} classes ({listed(labels, 6)}), predicted from {len(speaking) - n_pairs} of "
+        f"{n_columns} columns{_and_pairs(n_pairs)}.",
+        _quality(figures),
+    ]
+    if not speaking and not now.score.text_parts:
+        lines.append(f"{UNINFORMATIVE}: every prediction is the most frequent class.")
+    smooth = weighting.learned.smooth
+    if speaking and smooth is not None:
+        of_pairs = " and pairs" if smooth.pairs else ""
+        lines.append(f"Smooth functions of columns{of_pairs} have {smooth.share:.0%} of the model.")
+    if figures.log_loss_increase is not None:
+        lines.append(
+            f"Pruned: the log-loss is {figures.log_loss_increase:.4f} nats a row higher than "
+            "before."
+        )
+    if stale:
+        lines.append("The counts have changed since the weights were learned: call reweight(X, y).")
+    if speaking:
+        lines.append("Terms, by how far they separate the classes in the mean row (nats):")
+    for place, t in enumerate(speaking[:max_terms], 1):
+        lines.append(
+            f"{place:3}. {names[t]}: {weighting.apart[t]:.2f}. {_strongest_cells(now, t, labels)}"
+        )
+    if len(speaking) > max_terms:
+        lines.append(f"     … and {len(speaking) - max_terms} more.")
+    if weighting.text is not None:
+        text = weighting.text
+        figures_of_text = zip(text.names, text.apart.tolist(), text.weights.tolist(), strict=True)
+        each = [
+            f"{name}: {apart:.2f} (weight {weight:.2f})" for name, apart, weight in figures_of_text
+        ]
+        lines.append(f"Text, by the same measure: {listed(each, max_terms)}.")
+    silent = []
+    for t in order:
+        if t < n_columns and weighting.apart[t] < MIN_NATS:
+            copy = copy_of(weighting, t)
+            silent.append(f"{names[t]} ({copy})" if copy else names[t])
+    if silent:
+        lines.append(f"Columns that add nothing by themselves: {listed(silent, 12)}.")
+    return "\n".join(lines)
+
+
+def _quality(figures: Figures) -> str:
+    """How good a model is, in words."""
+    how = " left out of the whole fit" if figures.left_out else ", each predicted by the others"
+    right, loss = f"{figures.accuracy:.1%}", f"{figures.log_loss:.4f}"
+    if figures.accuracy_se is not None and figures.log_loss_se is not None:
+        right += f" ± {figures.accuracy_se:.1%}"
+        loss += f" ± {figures.log_loss_se:.4f}"
+    return (
+        f"On {figures.rows:,.10g} rows{how}: {right} right, log-loss {loss} nats a row (by class "
+        f"frequencies alone: {figures.prior_log_loss:.4f})."
+    )
+
+
+def _and_pairs(n: int) -> str:
+    return f" and {n} pair{'s' * (n > 1)} of columns" if n else ""
+
+
+def _strongest_cells(now: WeightingNow, t: int, labels: list[str]) -> str:
+    """The cell of a term that favours a class most, and the one for the class it favours least
+    often."""
+    table, n = now.score.tables[t], len(now.columns)
+    words = [" with ".join(parts) for parts in zip(*cells_in_words(now.score, t), strict=True)]
+    if t < n:
+        held = now.columns[t].counts.sum(axis=1)
+        table = np.where(held[:, None] > 0.0, table, 0.0)
+    best = np.argmax(table.max(axis=1))
+    k = int(table[best].argmax())
+    stated = f"{words[best]} favours {labels[k]} ({table[best, k]:+.2f})"
+    others = np.where(np.arange(table.shape[1]) == k, -np.inf, table)
+    against = np.argmax(others.max(axis=1))
+    c = int(others[against].argmax())
+    return f"{stated}, {words[against]} for {labels[c]} ({table[against, c]:+.2f})."

@@ -1,1 +1,0 @@
-"""A formula as one SELECT."""

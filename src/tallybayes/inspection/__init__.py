@@ -1,1 +1,0 @@
-"""Questions to a fitted model: explanations, evidence, intervals, importances, summaries."""

@@ -1,1 +1,0 @@
-"""Data of the displays: rows, and answers of a model, as arrays. Nothing is drawn here."""

@@ -1,1 +1,0 @@
-"""The displays, a file each."""

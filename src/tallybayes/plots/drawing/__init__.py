@@ -1,1 +1,0 @@
-"""How displays draw: libraries, fonts, style, and what is drawn on axes and grids of axes."""

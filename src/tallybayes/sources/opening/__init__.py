@@ -1,1 +1,0 @@
-"""Opening files: the format by its first bytes, decompression, and errors."""

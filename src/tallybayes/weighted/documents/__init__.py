@@ -1,1 +1,0 @@
-"""Weighted naive Bayes of documents: ratios of counts, weights of bins of terms, and a ridge."""

@@ -1,1 +1,0 @@
-"""Learning a weighted model: terms in stages, cell offsets, shrinkage, averaging, pruning."""

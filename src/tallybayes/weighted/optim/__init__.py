@@ -1,1 +1,0 @@
-"""Optimisers of weights: the penalised leave-one-out log-loss and the descents on it."""

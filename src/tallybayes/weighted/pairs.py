@@ -1,0 +1,567 @@
+"""Pairs of columns: the search for those that gain, and their tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _kernels
+from tallybayes.threads import get_num_threads
+from tallybayes.weighted.cells import ColumnCells, coarse, spread
+from tallybayes.weighted.rows import LearningRows
+
+__all__ = [
+    "CoarseColumns",
+    "CountedPair",
+    "Found",
+    "JoinedPair",
+    "Member",
+    "PairCells",
+    "PairTerm",
+    "Pairs",
+    "SmoothPair",
+    "joined_pairs",
+    "joint_cells",
+    "pair_values",
+    "summed",
+]
+
+
+# ---- pair terms ----------------------------------------------------------------------------------
+# Pairs of columns as terms: the values of a selected pair for rows, and the pairs of the same two
+# columns from several fits, joined to one term.
+#
+# Each fit has its own cells for the columns of a pair. A cell of the joined pair lies in one cell
+# of each fit, so the sum of their tables is one table over the joined cells.
+Array = NDArray[np.float64]
+Cells = NDArray[np.int32]
+Values = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class PairCells:
+    """Two columns and the cells that they have together.
+
+    Parameters
+    ----------
+    first, second : int
+        Columns.
+    maps : two int32 arrays (n_cells,)
+        The coarser cell of each cell; −1 for none.
+    sizes : (int, int)
+        How many coarser cells there are of each column.
+    """
+
+    first: int
+    second: int
+    maps: tuple[Cells, Cells]
+    sizes: tuple[int, int]
+
+    @property
+    def n_cells(self) -> int:
+        """The joint cells."""
+        return self.sizes[0] * self.sizes[1]
+
+    def codes(self, cells: Cells) -> Cells:
+        """The joint cell of rows, of cells (n_columns, n_rows); −1 where one is."""
+        return joint_cells(cells[self.first], cells[self.second], *self.maps, self.sizes[1])
+
+
+@dataclass(frozen=True, eq=False)
+class PairTerm(PairCells):
+    """A pair that was taken.
+
+    Parameters are those of :class:`PairCells`, and besides:
+
+    Parameters
+    ----------
+    counted, expected : float64 arrays (sizes[0]·sizes[1], n_classes)
+        C + t and E + t.
+    gain : float
+        When it was taken, in nats.
+    round : int
+        In which it was taken, from 0.
+    """
+
+    counted: Array
+    expected: Array
+    gain: float
+    round: int
+
+    @property
+    def full(self) -> Array:
+        """Log-ratios with every row, float64 (n_cells, n_classes), in nats."""
+        return np.log(self.counted / self.expected)
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothPair(PairCells):
+    """A smooth function of two columns.
+
+    Parameters are those of :class:`PairCells`, and besides:
+
+    Parameters
+    ----------
+    table : float64 array (n_cells, n_classes)
+        What it adds, in nats.
+    """
+
+    table: Array
+
+
+@dataclass(frozen=True, eq=False)
+class CountedPair:
+    """A pair with the sums it is made of.
+
+    Parameters
+    ----------
+    term : PairTerm
+    C, E : float64 arrays (n_cells, n_classes)
+    prior : float64 array (n_classes,)
+        t, what is added to both.
+    proba : float32 array (n_rows, n_classes)
+        P of all rows, when it was taken.
+    """
+
+    term: PairTerm
+    C: Array
+    E: Array
+    prior: Array
+    proba: Values
+
+
+def joint_cells(first: Cells, second: Cells, a: Cells, b: Cells, width: int) -> Cells:
+    """The joint cell of rows, by the maps a and b of each column's cells; −1 where one is."""
+    joint = np.empty(len(first), dtype=np.int32)
+    _kernels.joint_cells(first, second, a, b, width, joint, get_num_threads())
+    return joint
+
+
+def summed(cells: Cells, n_cells: int, rows: LearningRows, proba: Values) -> Array:
+    """C, E, what of E is of the own class, and its squares, (4, n_cells, n_classes)."""
+    sums = np.zeros((4, n_cells, rows.n_classes))
+    _kernels.sum_pair(cells, rows.y, rows.weight, proba, sums)
+    return sums
+
+
+def pair_values(pair: CountedPair, rows: LearningRows, proba: Values) -> Values:
+    """What a pair adds to rows, each taken out, centred over classes, float32 (n_classes, n_rows).
+
+    Parameters
+    ----------
+    pair : CountedPair
+    rows : LearningRows
+        Rows that it has counted.
+    proba : float32 array (n_rows, n_classes)
+        P of these rows.
+    """
+    values = np.empty((rows.n_classes, rows.n), dtype=np.float32)
+    _kernels.residual_values(
+        pair.term.codes(rows.cells),
+        rows.y,
+        rows.removed,
+        proba,
+        pair.C,
+        pair.E,
+        pair.prior,
+        values,
+        get_num_threads(),
+    )
+    return values
+
+
+class Member(NamedTuple):
+    """A pair of one fit.
+
+    Parameters
+    ----------
+    part : int
+        The learning.
+    place : int
+        Of the pair among those of the fit.
+    pair : PairTerm
+    """
+
+    part: int
+    place: int
+    pair: PairTerm
+
+
+@dataclass(frozen=True, eq=False)
+class JoinedPair(PairCells):
+    """Pairs of the same two columns as one.
+
+    Parameters are those of :class:`PairCells`, and besides:
+
+    Parameters
+    ----------
+    members : list of Member
+    smooth : SmoothPair, optional
+        The smooth function of the two columns, if there is one.
+    within : list of two int arrays, (sizes[0],) and (sizes[1],)
+        For each member, and last for the smooth function: in which of its cells of `first` and of
+        `second` the joined ones lie.
+    """
+
+    members: list[Member]
+    smooth: SmoothPair | None
+    within: list[tuple[NDArray[np.intp], NDArray[np.intp]]]
+
+    def spread(self, member: int, table: Array) -> Array:
+        """A table of one of the members (its cells, n_classes) over the joined cells."""
+        return self._spread(self.members[member].pair, self.within[member], table)
+
+    def spread_smooth(self, table: Array) -> Array:
+        """A table of the smooth function (its cells, n_classes) over the joined cells."""
+        assert self.smooth is not None
+        return self._spread(self.smooth, self.within[-1], table)
+
+    def _spread(
+        self, pair: PairCells, within: tuple[NDArray[np.intp], NDArray[np.intp]], table: Array
+    ) -> Array:
+        rows, cols = within
+        if pair.first == self.first:
+            entries = rows[:, None] * pair.sizes[1] + cols
+        else:
+            entries = cols * pair.sizes[1] + rows[:, None]
+        found: Array = table[entries.ravel()]
+        return found
+
+
+def joined_pairs(
+    pairs: list[list[PairTerm]], order: list[int], smooth: Iterable[SmoothPair] = ()
+) -> list[JoinedPair]:
+    """The pairs of several fits, each two columns once.
+
+    Parameters
+    ----------
+    pairs : list of lists of PairTerm
+        By learning; of the same columns.
+    order : list of int
+        The fits in the order in which their pairs come.
+    smooth : iterable of SmoothPair
+        Smooth functions of pairs, each two columns at most once; they come last.
+    """
+    members: dict[tuple[int, int], list[Member]] = {}
+    for part in order:
+        for place, pair in enumerate(pairs[part]):
+            members.setdefault(_columns_of(pair), []).append(Member(part, place, pair))
+    functions = {_columns_of(pair): pair for pair in smooth}
+    both = dict.fromkeys([*members, *functions])
+    return [_joined(members.get(key, []), functions.get(key)) for key in both]
+
+
+def _columns_of(pair: PairCells) -> tuple[int, int]:
+    return min(pair.first, pair.second), max(pair.first, pair.second)
+
+
+def _joined(members: list[Member], smooth: SmoothPair | None) -> JoinedPair:
+    each: list[PairCells] = [member.pair for member in members]
+    each += [] if smooth is None else [smooth]
+    one = each[0]
+    if len(each) == 1:
+        own = np.arange(one.sizes[0]), np.arange(one.sizes[1])
+        return JoinedPair(one.first, one.second, one.maps, one.sizes, members, smooth, [own])
+    maps, within = [], []
+    for column in (one.first, one.second):
+        cut = np.stack([pair.maps[int(pair.second == column)] for pair in each])
+        cells, place = np.unique(cut, axis=1, return_inverse=True)
+        maps.append(place.ravel().astype(np.int32))
+        within.append(cells.astype(np.intp))
+    sizes = within[0].shape[1], within[1].shape[1]
+    together = list(zip(*within, strict=True))
+    return JoinedPair(one.first, one.second, (maps[0], maps[1]), sizes, members, smooth, together)
+
+
+# ---- pairs of columns as joint tables, for what the columns alone do not predict -----------------
+# With P the present leave-one-out probabilities, the cells of a pair count C = Σ [y = k] and
+# expect E = Σ P_ik; a cell adds log[(C_k + t_k) / (E_k + t_k)], t_k = τ·K·p_k, a row being taken
+# out of both sums. What a pair gains is the exact rise of the leave-one-out log-likelihood. All
+# pairs are screened with few cells a column; the best are tried with more cells and a kernel over
+# neighbours.
+STRENGTHS = (1.0, 4.0, 16.0)
+SCREENING_STRENGTH = 1  # of the strengths, which pairs are screened with
+WIDTHS = (1.0, 2.0, 4.0)
+MAX_CELLS = 1500
+MAX_ENTRIES = 300_000  # cells times classes
+CANDIDATES_PER_PLACE = 2  # pairs for each place
+MAX_RESCREENED = 1000  # pairs that are screened more than once
+MAX_WORK = 1_000_000_000  # pairs times rows times classes
+MAX_THOROUGH_WORK = 20_000  # rows times classes up to which every way is tried under every strength
+ROWS_PER_CHANCE_PAIR = 300  # rows for which one pair may be taken by chance
+MIN_GAIN = 1.0  # nats that a pair has to gain at least
+COARSE_CELLS, FINE_CELLS = 4, 16  # 8 × 8 cells have too few rows of each of ten classes
+NO_CODE = 255  # the code of no cell
+
+
+@dataclass(frozen=True)
+class Found:
+    """A pair and the best way to cut it: two columns, in more cells or few, the strength τ, the
+    width of the kernel; and its gain, in nats."""
+
+    gain: float
+    first: int
+    second: int
+    fine: bool
+    strength: float
+    width: float
+
+
+class Pairs:
+    """The pairs of columns, and which of them were taken.
+
+    Parameters
+    ----------
+    columns : list of ColumnCells
+    rows : LearningRows
+        That pairs are chosen on.
+    share : float64 array (n_classes,)
+        p.
+    among : index array
+        The columns that may be in a pair.
+    """
+
+    def __init__(
+        self,
+        columns: list[ColumnCells],
+        rows: LearningRows,
+        share: Array,
+        among: NDArray[np.intp],
+    ) -> None:
+        self.rows = rows
+        self.names: list[str] = [column.name for column in columns]
+        self.coarse: CoarseColumns = CoarseColumns(columns, rows, among)
+        self.strengths: Array = np.outer(STRENGTHS, share * rows.n_classes)
+        size = self.coarse.size[False]
+        self.most_cells: int = max(100, min(MAX_CELLS, MAX_ENTRIES // rows.n_classes))
+        first, second = (np.sort(among)[index] for index in np.triu_indices(len(among), 1))
+        fits = (size[first] > 1) & (size[second] > 1)
+        fits &= size[first] * size[second] <= self.most_cells
+        self.open: NDArray[np.int32] = np.column_stack([first[fits], second[fits]]).astype(np.int32)
+        self.count: int = len(self.open)
+
+    def only(self, names: Iterable[tuple[str, str]]) -> None:
+        """Other pairs than these, by the names of their columns, are not taken."""
+        wanted = {frozenset(pair) for pair in names}
+        kept = [frozenset((self.names[i], self.names[j])) in wanted for i, j in self.open.tolist()]
+        self.open = self.open[np.array(kept, dtype=bool)]
+
+    def best(self, proba: Values, max_pairs: int, *, all_that_gain: bool = False) -> list[Found]:
+        """The best pairs that are not taken yet, at most so many, each worth its place; they are
+        taken.
+
+        Parameters
+        ----------
+        proba : float32 array (n_rows, n_classes)
+            P.
+        max_pairs : int
+        all_that_gain : bool
+            Whether a pair is worth its place where it gains at all.
+        """
+        work = len(self.open) * self.rows.n * self.rows.n_classes
+        step = int(-(-work // MAX_WORK))
+        gains = self._screened(proba, step)
+        if len(self.open) > MAX_RESCREENED:
+            top = np.sort(np.argsort(-gains, kind="stable")[:MAX_RESCREENED])
+            self.open = self.open[top]
+            gains = self._screened(proba, 1) if step > 1 else gains[top]
+        tried = max_pairs if all_that_gain else CANDIDATES_PER_PLACE * max_pairs
+        order = np.argsort(-gains, kind="stable")[:tried]
+        found = self._all_tried(self.open[order], proba)
+        best = sorted(found, key=lambda f: -f.gain)[:max_pairs]
+        kept = [f for f in best if f.gain > (0.0 if all_that_gain else self._least(f))]
+        taken = {(f.first, f.second) for f in kept}
+        left = [tuple(pair) not in taken for pair in self.open.tolist()]
+        self.open = self.open[np.array(left, dtype=bool)]
+        return kept
+
+    def _least(self, f: Found) -> float:
+        """What a pair has to gain, in nats: of so many pairs, tried in so many ways, about one for
+        300 rows gains that by chance."""
+        number = self.coarse.is_number[[f.first, f.second]].any()
+        ways = self.count * (1 + len(WIDTHS) if number else 1)
+        return max(
+            MIN_GAIN,
+            float(np.log(max(ROWS_PER_CHANCE_PAIR * ways, 1) / max(self.rows.weight.sum(), 1.0))),
+        )
+
+    def _screened(self, proba: Values, step: int) -> Array:
+        """About what each open pair gains, by every so many rows."""
+        gains = np.empty((len(self.open), 1))
+        if len(gains):
+            some = slice(None, None, max(step, 1))
+            _kernels.screen_pairs(
+                np.ascontiguousarray(self.coarse.codes[False][:, some]),
+                self.coarse.size[False],
+                self.open,
+                np.ascontiguousarray(self.rows.y[some]),
+                self.rows.weight[some].astype(np.float32),
+                np.ascontiguousarray(proba[some]),
+                self.strengths[SCREENING_STRENGTH : SCREENING_STRENGTH + 1],
+                gains,
+                get_num_threads(),
+            )
+        return gains[:, 0]
+
+    def _all_tried(self, pairs: Cells, proba: Values) -> list[Found]:
+        """Each of some pairs, with few cells and, where it has numbers, with more cells and
+        kernels: the best of it. Of many rows the other strengths are tried only on what is best
+        under the middle one; of two classes the sums of the cells then give the gain well enough.
+        """
+        rows, coarse = self.rows, self.coarse
+        many = rows.n * rows.n_classes > MAX_THOROUGH_WORK
+        gains = np.full((len(pairs), 1 + len(WIDTHS), len(STRENGTHS)), -np.inf)
+        arguments = (
+            coarse.codes_or_none(False),
+            coarse.codes_or_none(True),
+            coarse.sizes_of_all,
+            coarse.numbers_of_all,
+            coarse.is_number,
+            self.most_cells,
+            np.ascontiguousarray(pairs),
+            rows.y,
+            rows.weight,
+            proba,
+            self.strengths,
+            np.array(WIDTHS),
+            gains,
+            get_num_threads(),
+        )
+        if many and rows.n_classes == 2 and coarse.complete:
+            _kernels.try_pairs(*arguments)
+        else:
+            _kernels.exact_pair_gains(*arguments, SCREENING_STRENGTH, not many)
+        found = []
+        for (i, j), gain in zip(pairs.tolist(), gains, strict=True):
+            way, s = divmod(int(np.argmax(gain)), len(STRENGTHS))
+            width = WIDTHS[max(way - 1, 0)]
+            found.append(Found(float(gain[way, s]), i, j, way > 0, STRENGTHS[s], width))
+        return found
+
+    def sums(self, f: Found, rows: LearningRows, proba: Values) -> Array:
+        """What a pair sums to over rows and their P, as of `summed`."""
+        a, b = self.coarse.sizes(f.first, f.second, f.fine)
+        joint = self.coarse.joint_of(rows, f.first, f.second, f.fine)
+        return summed(joint, a * b, rows, proba)
+
+    def counted(self, f: Found, sums: Array, proba: Values, round: int) -> CountedPair:
+        """A pair with its counts.
+
+        Parameters
+        ----------
+        f : one of what :meth:`best` found
+        sums : float64 array (4, n_cells, n_classes)
+            Of the rows that it counts.
+        proba : float32 array (n_rows, n_classes)
+            P that it keeps.
+        round : int
+        """
+        i, j, fine = f.first, f.second, f.fine
+        maps = self.coarse.maps[fine][i], self.coarse.maps[fine][j]
+        C, E = self.coarse.smoothed(i, j, fine, f.width, sums)
+        t = self.strengths[STRENGTHS.index(f.strength)]
+        sizes = self.coarse.sizes(i, j, fine)
+        term = PairTerm(i, j, maps, sizes, C + t, E + t, f.gain, round)
+        return CountedPair(term, np.ascontiguousarray(C), np.ascontiguousarray(E), t, proba)
+
+
+class CoarseColumns:
+    """Columns in few cells, and numbers in more ("fine").
+
+    Parameters
+    ----------
+    columns : list of ColumnCells
+    rows : LearningRows
+    among : index array
+        The columns that may be in a pair; the others have no codes.
+    """
+
+    is_number: NDArray[np.bool_]
+    codes: dict[bool, NDArray[np.uint8]]
+
+    def __init__(
+        self, columns: list[ColumnCells], rows: LearningRows, among: NDArray[np.intp]
+    ) -> None:
+        self.rows = rows
+        self.is_number = np.array([column.is_number for column in columns], dtype=bool)
+        self.maps: dict[bool, list[Cells]] = {
+            fine: [coarse(c, FINE_CELLS if fine else COARSE_CELLS) for c in columns]
+            for fine in (False, True)
+        }
+        self.numbers: dict[bool, NDArray[np.int64]] = {  # how many of the cells are of numbers
+            fine: np.array(
+                [
+                    int(m[: c.n_numbers].max(initial=-1)) + 1
+                    for m, c in zip(maps, columns, strict=True)
+                ],
+                dtype=np.int64,
+            )
+            for fine, maps in self.maps.items()
+        }
+        self.size: dict[bool, NDArray[np.int64]] = {
+            fine: np.array([int(m.max()) + 1 for m in maps], dtype=np.int64)
+            for fine, maps in self.maps.items()
+        }
+        self.codes = {fine: np.zeros((len(columns), rows.n), dtype=np.uint8) for fine in self.maps}
+        for j in among:
+            for fine, maps in self.maps.items():
+                same = fine and not self.is_number[j]
+                self.codes[fine][j] = self.codes[False][j] if same else maps[j][rows.cells[j]]
+        self.complete: bool = bool((rows.cells >= 0).all())
+
+    def sizes(self, i: int, j: int, fine: bool) -> tuple[int, int]:
+        """Coarser cells of two columns."""
+        return int(self.size[fine][i]), int(self.size[fine][j])
+
+    def codes_or_none(self, fine: bool) -> NDArray[np.uint8]:
+        """The coarser cell of each of the rows, (n_columns, n_rows); 255 where there is none."""
+        if self.complete:
+            return self.codes[fine]
+        return np.where(self.rows.cells < 0, np.uint8(NO_CODE), self.codes[fine])
+
+    @property
+    def sizes_of_all(self) -> NDArray[np.int64]:
+        """Coarser cells of each column, few and more, (2, n_columns)."""
+        return np.stack([self.size[False], self.size[True]])
+
+    @property
+    def numbers_of_all(self) -> NDArray[np.int64]:
+        """How many of them are of numbers."""
+        return np.stack([self.numbers[False], self.numbers[True]])
+
+    def joint_of(self, rows: LearningRows, i: int, j: int, fine: bool) -> Cells:
+        """The joint cell of each of some rows, −1 where a column has none."""
+        maps = self.maps[fine]
+        return joint_cells(rows.cells[i], rows.cells[j], maps[i], maps[j], int(self.size[fine][j]))
+
+    def smoothed(
+        self, i: int, j: int, fine: bool, width: float, sums: Array
+    ) -> tuple[Array, Array]:
+        """C and E over neighbouring cells of numbers, each level and the missing value by
+        itself."""
+        a, b = self.sizes(i, j, fine)
+        cube = sums[:2].reshape(2, a, b, -1)
+        if width > 1.0 and self.is_number[i]:
+            cube = np.matmul(
+                _kernel(a, int(self.numbers[fine][i]), width), cube.reshape(2, a, -1)
+            ).reshape(cube.shape)
+        if width > 1.0 and self.is_number[j]:
+            cube = np.matmul(_kernel(b, int(self.numbers[fine][j]), width), cube)
+        flat = cube.reshape(2, a * b, -1)
+        return flat[0], flat[1]
+
+
+@lru_cache(maxsize=256)
+def _kernel(n: int, n_numbers: int, width: float) -> Array:
+    """Triangular weights between the n cells of a column, of which the first are of numbers; each
+    other, a level or the missing value, is by itself."""
+    kernel = np.eye(n)
+    numbers = np.arange(n_numbers, dtype=np.float64)
+    kernel[:n_numbers, :n_numbers] = spread(numbers, width)
+    kernel.flags.writeable = False
+    return kernel

@@ -1,0 +1,682 @@
+"""The search for terms stage by stage: corrections of cells, and boosting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _kernels
+from tallybayes.progress import steps
+from tallybayes.weighted.cells import ColumnCells
+from tallybayes.weighted.learned import Learned
+from tallybayes.weighted.objective import (
+    HALVINGS,
+    CorrectedRows,
+    added,
+    compared_is_final,
+    learn_weights,
+    solved,
+)
+from tallybayes.weighted.pairs import Found, Pairs, PairTerm, pair_values
+from tallybayes.weighted.rows import LearningRows, sampled
+from tallybayes.weighted.scores import (
+    RowScores,
+    Terms,
+    Weights,
+    log_normalised,
+    scores_of,
+    shares_of,
+)
+from tallybayes.weighted.tables import NULL_TERM, ColumnTable, column_values
+
+__all__ = [
+    "CYCLES",
+    "FOLDS",
+    "MAX_ROWS_ALL_FOLDS",
+    "SALT",
+    "TOLERANCE_OF_LOSS",
+    "CorrectedCells",
+    "Correction",
+    "CorrectionPath",
+    "FitOptions",
+    "Rounds",
+    "boosted",
+    "correction",
+    "stops_early",
+]
+
+
+# ---- cell offsets --------------------------------------------------------------------------------
+# Ridge-penalised cell offsets, fitted on top of the leave-one-out scores: which cells of terms are
+# corrected, how they are numbered, on how many rows, and their offsets under one ridge or several.
+Array = NDArray[np.float64]
+Cells = NDArray[np.int32]
+
+RIDGES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
+STOP_RATIO = 1.4  # times the loss without correction: a lower ridge is not tried
+FOLDS = 5
+SALT = 2  # of the folds
+MAX_EXPONENT = 700.0
+MAX_ROWS_ALL_FOLDS = 2000  # below which every fold judges the ridge; above, one does
+MIN_GAIN = 1.0  # nats that a correction has to gain
+Index = NDArray[np.intp]
+
+MAX_OFFSET_VALUES = 1_000_000  # cells times classes
+MAX_ROW_CELLS = 10_000_000  # rows times ways in which a term is corrected
+MAX_ROW_VALUES = 100_000_000  # those times classes
+TOLERANCE_OF_LOSS = 2e-3  # what the last step under a ridge may gain
+CHUNK = 4096  # rows that are numbered at a time: few enough to stay in the cache
+
+
+class Correction(NamedTuple):
+    """What cells are corrected by, in nats.
+
+    Parameters
+    ----------
+    cells : float64 array (n_cells, n_classes)
+        What is added to each cell.
+    tested : index array (n_tested,)
+        Rows on which the ridge was chosen: all of few rows, a fifth of many.
+    left_out : float64 array (n_tested, n_classes)
+        What is added to them by corrections that were learned without their fold.
+    """
+
+    cells: Array
+    tested: NDArray[np.intp]
+    left_out: Array
+
+
+def _log_loss(against: Array) -> Array:
+    """log(1 + exp x) of rows that the scores of the other class pass their own by x."""
+    losses: Array = np.log1p(np.exp(-np.abs(against)))
+    losses += np.maximum(against, 0.0)
+    return losses
+
+
+def stops_early(
+    codes: Iterable[Cells], scores: Array, y: Cells, weight: Array, held_out: NDArray[np.bool_]
+) -> bool:
+    """An early-stopping test for cell offsets of many rows of two classes.
+
+    If the first step under the strongest ridge already increases the loss of the held-out rows, so
+    do all others, and no offsets are fitted. The step is computed term by term, so the cells of all
+    terms are never in memory together.
+
+    Parameters
+    ----------
+    codes : iterable of int32 arrays (n_rows,)
+        The cell of each row in each term; −1 for none.
+    scores : float64 array (n_rows, 2)
+    y : int32 array (n_rows,)
+    weight : float64 array (n_rows,)
+    held_out : bool array (n_rows,)
+    """
+    within = np.where(held_out, 0.0, weight)
+    sign = np.where(y == 1, -1.0, 1.0)
+    apart = scores[:, 1] - scores[:, 0]
+    p = 1.0 / (1.0 + np.exp(np.minimum(-apart, MAX_EXPONENT)))
+    residual, curved = within * (p - (y == 1)), within * p * (1.0 - p)
+    more, slope, penalty = np.zeros(len(y)), 0.0, 0.0
+    for code in codes:
+        at = np.add(code, 1, dtype=np.intp)  # −1 is the first cell, which is not corrected
+        g, h = np.bincount(at, residual), np.bincount(at, curved)
+        step = g / (h + 2.0 * RIDGES[0])
+        step[0] = 0.0
+        more -= (2.0 * step)[at]  # one class is corrected by as much as the other, against it
+        slope -= 2.0 * float(g @ step)
+        penalty += 2.0 * RIDGES[0] * float(step @ step)
+    losses = _log_loss(sign * apart)
+    before, without = float(within @ losses), float(weight[held_out] @ losses[held_out])
+    length = 1.0
+    for _ in range(HALVINGS):
+        losses = _log_loss(sign * (apart + length * more))
+        if float(within @ losses) + length**2 * penalty <= before + 1e-4 * length * slope:
+            break
+        length *= 0.5
+    return float(weight[held_out] @ losses[held_out]) > without + MIN_GAIN
+
+
+def correction(
+    cells: Cells, scores: Array, y: Cells, weight: Array, n_cells: int, fold: NDArray[np.intp]
+) -> Correction | None:
+    """The corrections of cells, or None if nothing is worth it.
+
+    Parameters
+    ----------
+    cells : int32 array (n_rows, n_terms)
+        The cells of each row, numbered over all terms; −1 for none.
+    scores : float64 array (n_rows, n_classes)
+        S, each row taken out.
+    y : int32 array (n_rows,)
+    weight : float64 array (n_rows,)
+    n_cells : int
+    fold : index array (n_rows,)
+        The fold of each row, one of `FOLDS`.
+    """
+    rows = CorrectedRows(cells, scores, y, weight, n_cells)
+    folds = range(FOLDS if len(y) < MAX_ROWS_ALL_FOLDS else 1)
+    found = _validated([(rows.only(fold != f), rows.only(fold == f)) for f in folds])
+    if found is None:
+        return None
+    ridge, without = found
+    tested = [np.flatnonzero(fold == f) for f in folds]
+    left_out = [added(q, cells[at]) for q, at in zip(without, tested, strict=True)]
+    return Correction(
+        solved(rows, rows.curvature(), ridge, np.zeros(rows.shape)),
+        np.concatenate(tested),
+        np.concatenate(left_out),
+    )
+
+
+def _validated(
+    parts: list[tuple[CorrectedRows, CorrectedRows]],
+) -> tuple[float, list[Array]] | None:
+    """The ridge that is best for rows that were not learned from, and what was learned without
+    them; None if no correction is worth it."""
+    nothing = np.zeros(parts[0][0].shape)
+    without = sum(test.loss(nothing)[0] for _, test in parts)
+    starts = [nothing] * len(parts)
+    curvatures = [train.curvature() for train, _ in parts]
+    if len(parts) == 1 and nothing.shape[1] > 2:  # `stops_early` tests two classes
+        train, test = parts[0]
+        first = solved(train, curvatures[0], RIDGES[0], nothing, steps=1)
+        if test.loss(first)[0] > without + MIN_GAIN:
+            return None
+    best, least, before = None, without - MIN_GAIN, without
+    for ridge in RIDGES:
+        loss = 0.0
+        for f, (train, test) in enumerate(parts):
+            starts[f] = solved(train, curvatures[f], ridge, starts[f])
+            loss += test.loss(starts[f])[0]
+        if loss < least:
+            best, least = (ridge, starts.copy()), loss
+        elif loss > STOP_RATIO * without or (len(parts) == 1 and loss > before + MIN_GAIN):
+            break
+        before = max(loss, without)
+    return best
+
+
+class CorrectedCells:
+    """The cells that are corrected, numbered over all terms.
+
+    Parameters
+    ----------
+    maps : list of (int, int32 array (n_cells,))
+        Each way in which a term is corrected: the term, and the corrected cell of each of its
+        cells. A term can have several.
+    n_classes : int
+    """
+
+    maps: list[tuple[int, Cells]]
+    n_classes: int
+
+    def __init__(self, maps: list[tuple[int, Cells]], n_classes: int) -> None:
+        self.maps, self.n_classes = maps, n_classes
+        sizes = [int(cells.max(initial=-1)) + 1 for _, cells in maps]
+        self.starts: NDArray[np.int64] = np.cumsum([0, *sizes])
+        """The first cell of each way, and the number of all."""
+
+    @property
+    def n(self) -> int:
+        """How many cells are corrected."""
+        return int(self.starts[-1])
+
+    @property
+    def feasible(self) -> bool:
+        """Whether there is a cell to correct, and not too many."""
+        return bool(self.maps) and self.n * self.n_classes <= MAX_OFFSET_VALUES
+
+    def among(self, terms: Collection[int], corrections: Array) -> tuple[CorrectedCells, Array]:
+        """The cells of some terms alone, and their rows of corrections (n, n_classes)."""
+        each = np.split(corrections, self.starts[1:-1])
+        kept = [i for i, (t, _) in enumerate(self.maps) if t in terms]
+        some = CorrectedCells([self.maps[i] for i in kept], self.n_classes)
+        return some, np.concatenate([corrections[:0], *(each[i] for i in kept)])
+
+    def learning_rows(self, rows: LearningRows) -> tuple[Index, Array]:
+        """A sample of rows that corrections are learned on; see `sampled`."""
+        max_cells = min(MAX_ROW_CELLS, MAX_ROW_VALUES // self.n_classes)
+        max_rows = max(1, max_cells // len(self.maps))
+        return sampled(rows.y, rows.weight, self.n_classes, max_rows)
+
+    def numbered(self, codes: Callable[[int, Cells], Cells], cells: Cells, index: Index) -> Cells:
+        """The corrected cells of some rows, int32 (n_some, n_maps); −1 where a row has none.
+
+        Parameters
+        ----------
+        codes : callable
+            Of a term and the cells of rows (n_columns, n_some): each row's cell of the term, or −1.
+        cells : int32 array (n_columns, n_rows)
+        index : index array (n_some,)
+        """
+        sizes = [len(corrected) + 1 for _, corrected in self.maps]
+        flat = np.full(sum(sizes), -1, dtype=np.int32)  # −1 reads the last of a map
+        ends, lookups = np.cumsum(sizes).tolist(), []
+        for (t, corrected), start, size, end in zip(
+            self.maps, self.starts.tolist(), sizes, ends, strict=False
+        ):
+            lookup = flat[end - size : end]
+            np.add(corrected, start, out=lookup[:-1])
+            lookups.append((t, lookup))
+        found = np.empty((len(index), len(lookups)), dtype=np.int32)
+        for begin in range(0, len(index), CHUNK):
+            chunk = slice(begin, begin + CHUNK)
+            some = np.ascontiguousarray(cells[:, index[chunk]])
+            for place, (t, lookup) in enumerate(lookups):
+                found[chunk, place] = lookup[codes(t, some)]
+        return found
+
+    def of_terms(self, corrections: Array, sizes: list[int]) -> list[Array]:
+        """What is added to each cell of each term, centred over classes.
+
+        Parameters
+        ----------
+        corrections : float64 array (n, n_classes)
+        sizes : list of int
+            The cells of each term.
+        """
+        found = [np.zeros((size, self.n_classes)) for size in sizes]
+        centred = corrections - corrections.mean(axis=1, keepdims=True)
+        for (t, cells), more in zip(self.maps, np.split(centred, self.starts[1:-1]), strict=True):
+            found[t] += more[cells]
+        return found
+
+
+class CorrectionPath:
+    """Corrections of the cells of terms under one ridge after the other.
+
+    Parameters
+    ----------
+    cells : CorrectedCells
+    rows : CorrectedRows
+        Rows that are learned from, with S of each taken out.
+    cells_left_out : int32 array (n_left_out, n_maps)
+        Of the rows left out.
+    scores_left_out : float64 array (n_left_out, n_classes)
+    """
+
+    cells: CorrectedCells
+    rows: CorrectedRows
+
+    def __init__(
+        self,
+        cells: CorrectedCells,
+        rows: CorrectedRows,
+        cells_left_out: Cells,
+        scores_left_out: Array,
+    ) -> None:
+        self.cells, self.rows = cells, rows
+        self._curvature = rows.curvature()
+        self._left_out = cells_left_out, scores_left_out
+        self.q: Array = np.zeros(rows.shape)
+
+    @property
+    def left_out(self) -> Array:
+        """Scores of the rows left out, corrected, (n_left_out, n_classes)."""
+        cells, scores = self._left_out
+        return scores + added(self.q, cells)
+
+    def follow(self, ridge: float) -> Array:
+        """The next ridge: scores of the rows left out, corrected, (n_left_out, n_classes)."""
+        self.q = solved(self.rows, self._curvature, ridge, self.q, of_loss=TOLERANCE_OF_LOSS)
+        return self.left_out
+
+
+# ---- boosting ------------------------------------------------------------------------------------
+# Boosting of cells: small Newton steps, term after term, from corrections under a ridge on.
+CYCLES = (10, 30, 100, 300)  # steps, after which the loss of the rows left out is computed
+RATE = 1.0  # of a Newton step, at most 1 nat
+RIDGE = 4.0  # rows of p·(1 − p) that a cell has beside its own
+
+
+def boosted(path: CorrectionPath, cycles: int) -> Array:
+    """Scores of the rows left out, (n_left_out, n_classes), after so many cycles of steps from the
+    corrections that the path has reached.
+
+    Parameters
+    ----------
+    path : CorrectionPath
+    cycles : int
+    """
+    rows, path.q = path.rows, path.q.copy()
+    each = rows.cells, path.cells.starts, rows.scores, rows.y, rows.weight
+    _kernels.boost_cells(*each, path.q, cycles, RATE, RIDGE)
+    return path.left_out
+
+
+# ---- the options of fitting a weighted model -----------------------------------------------------
+@dataclass(frozen=True, kw_only=True)
+class FitOptions:
+    """How a weighted model is fitted.
+
+    Parameters
+    ----------
+    interactions : int, optional
+        The most pairs there may be; 0 for none. Unless given, as many as help.
+    by_class : bool
+        Whether weights may deviate by class, for more than two classes. They do not where they
+        would be more than 4,000.
+    polish : bool
+        Whether ridge-penalised cell offsets are fitted at last.
+    penalty : float, optional
+        γ, the penalty of the weights; chosen by cross-validation unless given.
+    parts : int, optional
+        In how many parts the rows are cut. Each is left out of a fit that is averaged with the
+        others and with one of all rows (see `averaged`); 1: the fit of all rows alone. Unless
+        given, 5, of fewer than 20 rows 1; of more than 20,000 only the first of the five is left
+        out.
+    """
+
+    interactions: int | None = None
+    by_class: bool = True
+    polish: bool = True
+    penalty: float | None = None
+    parts: int | None = None
+
+
+# ---- stagewise -----------------------------------------------------------------------------------
+# Terms and weights in rounds: columns, pairs beyond what columns predict, then cell offsets.
+Values = NDArray[np.float32]
+
+MAX_ROUNDS = 8
+GROWTH_FACTOR = 2  # times as many terms: the γ of weights that classes share is chosen again
+MAX_PAIRS = 100  # of a round
+MIN_FILLED_SHARE = 0.25  # of those that find a place: fewer mean that there are few more
+MAX_PAIRED_COLUMNS = 400  # columns among which pairs are looked for
+MAX_ROWS = 25_000  # that weights are learned on
+MAX_VALUES = 100_000_000  # of terms, rows and classes
+MAX_DEVIATIONS = 4_000
+MIN_COLUMN_GAIN = 5.0  # nats that a column has to gain by itself for its cells to be corrected
+
+
+class Rounds:
+    """The terms so far, and their weights.
+
+    Parameters
+    ----------
+    columns : list of ColumnCells
+    tables : list of ColumnTable
+    rows : LearningRows
+        All rows; weights are learned and pairs chosen on a sample of them, if they are many.
+    p : float64 array (n_classes,)
+        Shares of the classes.
+    options : FitOptions
+    among : iterable of (str, str), optional
+        The pairs of columns that may be taken, by name; any unless given.
+    weight : float64 array (n_rows,), optional
+        Weights with which pairs are counted for the final model, where some rows are left out here
+        (weight 0 in `rows`). Not given where none is.
+    """
+
+    is_null: NDArray[np.bool_]
+    columns: list[ColumnCells]
+    rows: LearningRows
+    p: Array
+    options: FitOptions
+    among: Iterable[tuple[str, str]] | None
+    index: NDArray[np.intp]
+
+    def __init__(
+        self,
+        columns: list[ColumnCells],
+        tables: list[ColumnTable],
+        rows: LearningRows,
+        p: Array,
+        options: FitOptions,
+        among: Iterable[tuple[str, str]] | None = None,
+        weight: Array | None = None,
+    ) -> None:
+        d, n_classes = len(columns), rows.n_classes
+        self.columns, self.rows, self.p, self.options, self.among = columns, rows, p, options, among
+        self.by_class: bool = options.by_class and n_classes * (d + 1) <= MAX_DEVIATIONS
+        self.most: int = max(4, min(d, MAX_PAIRS))
+        terms = d + MAX_ROUNDS * self.most
+        room = MAX_VALUES // (terms * (1 if n_classes == 2 else n_classes))
+        self.index, stands = sampled(rows.y, rows.weight, n_classes, max(1, min(MAX_ROWS, room)))
+        self.counted: LearningRows = rows.take(self.index)
+        self.sample: LearningRows = replace(self.counted, weight=stands)
+        self.is_null = np.array([table.choice == NULL_TERM for table in tables], dtype=bool)
+        outside = np.full(rows.n, True)
+        outside[self.index] = False
+        small = 2 * len(self.index) < rows.n  # a copy of most rows would take memory
+        self.others: NDArray[np.intp] = np.arange(rows.n) if small else np.flatnonzero(outside)
+        """The rows that are scored from tables: those outside the sample, or all, if it is
+        small."""
+        others = rows if small else rows.take(self.others)
+
+        def outside_sample(weight: Array) -> LearningRows:
+            return replace(others, weight=np.where(outside, weight, 0.0)[self.others])
+
+        self.rest: RowScores = RowScores(outside_sample(rows.weight), p, tables)
+        self._room = terms
+        self._terms: Terms | None = None
+        self.rounds: list[Weights] = []
+        self._sample_proba: list[Values] = []  # when each round of pairs was taken
+        self._validated = 0
+        self.weights: Weights = self.learn_weights(None)
+        self._pairs: Pairs | None = None
+        self._of_all: list[PairTerm] = []
+        self._rest_of_all = None if weight is None else outside_sample(weight)
+
+    @property
+    def terms(self) -> Terms:
+        """The log-ratios of the terms on the sample; computed again after they were freed."""
+        if self._terms is None:
+            y, removed = self.sample.y, self.counted.removed
+            self._terms = Terms(self.rows.n_classes, self.sample.n, self._room)
+            for table, cells in zip(self.rest.tables, self.sample.cells, strict=True):
+                values = column_values(table, cells, y, removed, self.p)
+                self._terms.add(values, pair=False)
+            for pair in self.rest.pairs:
+                values = pair_values(pair, self.counted, self._sample_proba[pair.term.round])
+                self._terms.add(values, pair=True)
+        return self._terms
+
+    def give_up_values(self) -> None:
+        """Frees the log-ratios of the terms, most of the memory that the rounds need, until other
+        terms are tried."""
+        self._terms = None
+
+    def learn_weights(self, start: Weights | None, penalty: float | None = None) -> Weights:
+        """Weights of the terms there are: near enough to choose pairs by, or, under a penalty that
+        is given, final.
+
+        γ is chosen with the columns alone, and again where the terms are twice as many: without
+        deviations only, where that takes next to nothing.
+        """
+        final, chosen = penalty is not None, self._validated > 0
+        once = self.by_class and self.rows.n_classes > 2
+        due = (
+            not (final or (once and chosen)) and len(self.terms) >= GROWTH_FACTOR * self._validated
+        )
+        if due:
+            self._validated = len(self.terms)
+        return learn_weights(
+            self.terms,
+            self.sample,
+            start,
+            np.log(self.p),
+            by_class=self.by_class,
+            penalty=penalty if final else self.options.penalty,
+            only_compared=not final,
+            validated=due,
+        )
+
+    def sample_scores(self) -> Array:
+        """S of the sample, from its log-ratios, float64 (n_classes, n_sample)."""
+        offset = np.log(self.p) + self.weights.offsets
+        return scores_of(self.terms.values, self.weights.by_class(), offset)
+
+    def scores(self) -> Array:
+        """S of all rows, float64 (n_classes, n_rows): those outside the sample recomputed from
+        tables."""
+        of_sample = self.sample_scores()
+        if not len(self.others):
+            return of_sample
+        scores = np.empty((self.rows.n, self.rows.n_classes))
+        scores[self.others] = self.rest.scores(self.weights)
+        scores[self.index] = of_sample.T
+        return scores.T
+
+    def top_columns_by_effect(self, n: int) -> NDArray[np.intp]:
+        """The columns with the largest mean effect on the scores of the learning rows."""
+        if len(self.columns) <= n:
+            return np.arange(len(self.columns))
+        effect = (
+            (~self.is_null) * self.weights.terms * (self.terms.values**2).mean(axis=(0, 2)) ** 0.5
+        )
+        return np.sort(np.argsort(-effect, kind="stable")[:n])
+
+    def add_pairs(self, *, all_that_gain: bool = False) -> None:
+        """Rounds of pairs and of weights.
+
+        Parameters
+        ----------
+        all_that_gain : bool
+            Whether a pair is worth its place where it gains at all; else it has to gain more than
+            one of so many pairs would by chance.
+        """
+        if self._pairs is None:
+            self._pairs = Pairs(
+                self.columns, self.sample, self.p, self.top_columns_by_effect(MAX_PAIRED_COLUMNS)
+            )
+            if self.among is not None:
+                self._pairs.only(self.among)
+        with steps("rounds of pairs", MAX_ROUNDS) as tick:
+            for _ in range(MAX_ROUNDS):
+                places = min(self.most, self._places)
+                if places <= 0:
+                    return
+                proba = self._proba_of_sample()
+                found = self._pairs.best(proba, places, all_that_gain=all_that_gain)
+                if not found:
+                    return
+                self._add_round(found, proba)
+                self.weights = self.learn_weights(self.weights)
+                tick()
+                if len(found) < MIN_FILLED_SHARE * self.most:
+                    return
+
+    @property
+    def _places(self) -> int:
+        """Of pairs that are not taken."""
+        d, most = len(self.columns), MAX_ROUNDS * self.most
+        if self.options.interactions is not None:
+            most = min(most, self.options.interactions)
+        if self.by_class and self.rows.n_classes > 2:
+            most = min(most, max(d, MAX_DEVIATIONS // self.rows.n_classes - d - 1))
+        return most - len(self.rest.pairs)
+
+    def _proba_of_sample(self) -> Values:
+        """P of the sample, float32 (n_sample, n_classes)."""
+        return np.ascontiguousarray(shares_of(self.sample_scores()).T, dtype=np.float32)
+
+    def _add_round(self, found: list[Found], proba: Values) -> None:
+        """Pairs as terms, with P of the sample."""
+        others = self.rest.proba(self.weights)
+        for choice in found:
+            self._take(choice, proba, others)
+        self._sample_proba.append(proba)
+        self.rounds.append(self.weights)
+
+    def _take(self, choice: Found, proba: Values, others: Values) -> None:
+        """Another pair as a term, with P of the sample and of the other rows."""
+        assert self._pairs is not None
+        number, rest = len(self.rounds), self.rest.rows
+        of_sample = self._pairs.sums(choice, self.counted, proba)
+        sums = of_sample
+        if rest.weight.any():
+            sums = of_sample + self._pairs.sums(choice, rest, others)
+        counted = self._pairs.counted(choice, sums, others, number)
+        self.terms.add(pair_values(counted, self.counted, proba), pair=True)
+        self.rest.pairs.append(counted)
+        if self._rest_of_all is not None:
+            sums = of_sample + self._pairs.sums(choice, self._rest_of_all, others)
+            counted = self._pairs.counted(choice, sums, others, number)
+        self._of_all.append(counted.term)
+
+    def of_all(self, n_pairs: int) -> list[PairTerm]:
+        """The first pairs, counted on all rows, including those left out here."""
+        return self._of_all[:n_pairs]
+
+    def learned(self) -> Learned:
+        """Adds pairs and corrections, if the options request them, and predicts the rows."""
+        if self.options.interactions != 0 and len(self.columns) > 1:
+            self.add_pairs()
+        learned, scores = self.fitted()
+        found = self.corrected(learned.sizes, scores) if self.options.polish else None
+        if found is None:
+            tested, log_proba = np.arange(self.rows.n), log_normalised(scores)
+            return replace(learned, tested=tested, log_proba=log_proba)
+        corrections, honest = found
+        return replace(
+            learned,
+            corrections=corrections,
+            tested=honest.tested,
+            log_proba=log_normalised(scores[honest.tested] + honest.left_out),
+        )
+
+    def fitted(self) -> tuple[Learned, Array]:
+        """The terms there are with their weights, which predict no row yet; and S of all rows,
+        float64 (n_rows, n_classes)."""
+        if not compared_is_final(self.terms, self.sample.n, by_class=self.by_class):
+            self.weights = self.learn_weights(self.weights, self.weights.scale)
+        tables, weights = self.rest.tables, self.weights
+        weights.terms[: len(tables)][self.is_null] = 0.0
+        weights.deviations[:, : len(tables)][:, self.is_null] = 0.0
+        learned = Learned(
+            columns=self.columns,
+            choices=[table.choice for table in tables],
+            pairs=[pair.term for pair in self.rest.pairs],
+            rounds=list(self.rounds),
+            weights=weights,
+            corrections=None,
+            offset=np.log(self.p) + weights.offsets,
+            tested=np.arange(0),
+            log_proba=np.empty((0, self.rows.n_classes)),
+        )
+        return learned, np.ascontiguousarray(self.scores().T)
+
+    def corrected(self, sizes: list[int], scores: Array) -> tuple[list[Array], Correction] | None:
+        """Offsets of the cells of informative columns and of pairs, of terms of these sizes."""
+        rows, tables = self.rows, self.rest.tables
+        informative = [
+            t for t in range(len(sizes)) if t >= len(tables) or tables[t].gain > MIN_COLUMN_GAIN
+        ]
+        maps = [(t, np.arange(sizes[t], dtype=np.int32)) for t in informative]
+        cells = CorrectedCells(maps, rows.n_classes)
+        if not cells.feasible:
+            return None
+        index, stands = cells.learning_rows(rows)
+        some = rows if len(index) == rows.n else rows.take(index)
+        scores, fold = scores[index], some.folds(FOLDS, SALT)
+        if rows.n_classes == 2 and len(index) >= MAX_ROWS_ALL_FOLDS:
+            codes = (self.codes(t, some.cells) for t in informative)
+            if stops_early(codes, scores, some.y, stands, fold == 0):
+                return None
+        numbered = self.numbered(cells, index)
+        found = correction(numbered, scores, some.y, stands, cells.n, fold)
+        if found is None:
+            return None
+        corrections = cells.of_terms(found.cells, sizes)
+        return corrections, found._replace(tested=index[found.tested])
+
+    def codes(self, t: int, cells: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The cell of rows in a term; −1 for none."""
+        d = len(self.columns)
+        return cells[t] if t < d else self.rest.pairs[t - d].term.codes(cells)
+
+    def contributions_of_others(
+        self, weights: Weights, terms: list[int], index: NDArray[np.intp]
+    ) -> Array:
+        """What some terms, with these weights, add to rows outside the sample, float64
+        (n_some, n_classes)."""
+        return self.rest.contributions(weights, terms)[np.searchsorted(self.others, index)]
+
+    def numbered(self, cells: CorrectedCells, index: NDArray[np.intp]) -> NDArray[np.int32]:
+        """The corrected cells of some rows, (n_some, n_maps); −1 for none."""
+        return cells.numbered(self.codes, self.rows.cells, index)

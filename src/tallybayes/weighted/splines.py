@@ -1,0 +1,282 @@
+"""Columns and pairs of columns as sums of smooth functions of their cells.
+
+A number is described by its rank r in [0, 1], the share of the rows below the middle of its cell:
+a straight line, and linear B-splines ("hat functions") over 4 knots of equal distance.
+With a ridge penalty on their coefficients, neighbouring cells share what they learn, and a
+straight line costs least (P. H. C. Eilers and B. D. Marx, Flexible smoothing with B-splines and
+penalties, Statistical Science 11, 1996). A pair has the products of the functions of both columns,
+over 4 knots, if one of them is such a number: products of levels are cells, which the fits of
+tables have. Levels and the missing value have a function each, and so has each number of few.
+
+A function is known by its value in each cell, so a sum of functions is a table of cells. The
+functions depend on the values of all rows, and on no label.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.weighted.cells import ColumnCells, coarse
+from tallybayes.weighted.pairs import PairCells, SmoothPair
+
+__all__ = [
+    "Functions",
+    "SmoothTables",
+    "column_functions",
+    "linear_splines",
+    "pair_functions",
+    "ranks",
+    "stacked",
+]
+
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+KNOTS = 4  # of the splines of a number; fewer numbers have a function each
+PAIR_CELLS = 16  # of a number in a pair, in which its splines are evaluated
+PAIR_SCALE = 0.5**0.5  # of the functions of a pair: their ridge is twice that of columns
+UNIT_VARIANCE = 3.0**0.5  # times 2r − 1, with r uniform: a line of variance 1
+
+
+@dataclass(frozen=True, eq=False)
+class Functions:
+    """Basis functions of the cells of a term, by their values other than 0.
+
+    Parameters
+    ----------
+    n_cells, n_functions : int
+    cell, function : index arrays (n_values,)
+    value : float64 array (n_values,)
+    """
+
+    n_cells: int
+    n_functions: int
+    cell: Index
+    function: Index
+    value: Array
+
+    @classmethod
+    def of_each_cell(cls, n_cells: int) -> Functions:
+        """A function of each cell, which is 1 there and 0 elsewhere."""
+        each = np.arange(n_cells)
+        return cls(n_cells, n_cells, each, each, np.ones(n_cells))
+
+    def dense(self) -> Array:
+        """Each function in each cell, float64 (n_cells, n_functions)."""
+        found = np.zeros((self.n_cells, self.n_functions))
+        np.add.at(found, (self.cell, self.function), self.value)
+        return found
+
+    def scores(self, coefficients: Array) -> Array:
+        """What the functions with these coefficients (n_functions, k) add to each cell, float64
+        (n_cells, k). The values are in the order of the cells."""
+        return _sums(self.value[:, None] * coefficients[self.function], self.cell, self.n_cells)
+
+    def of_squares(self, of_cells: Array) -> Array:
+        """The sum over cells of the square of each function times what a cell has (n_cells, k),
+        float64 (n_functions, k)."""
+        order = np.argsort(self.function, kind="stable")
+        squares = self.value[order, None] ** 2 * of_cells[self.cell[order]]
+        return _sums(squares, self.function[order], self.n_functions)
+
+    def in_cells(self, kept: NDArray[np.bool_]) -> Functions:
+        """The functions in some of the cells, which are numbered anew."""
+        some, number = kept[self.cell], np.cumsum(kept) - 1
+        cell, function, value = number[self.cell[some]], self.function[some], self.value[some]
+        return Functions(int(kept.sum()), self.n_functions, cell, function, value)
+
+    def beside(self, other: Functions) -> Functions:
+        """These and other functions of the same cells."""
+        return Functions(
+            self.n_cells,
+            self.n_functions + other.n_functions,
+            np.concatenate([self.cell, other.cell]),
+            np.concatenate([self.function, self.n_functions + other.function]),
+            np.concatenate([self.value, other.value]),
+        )
+
+    def above(self, other: Functions) -> Functions:
+        """These functions of the first cells, and others of cells after them."""
+        return Functions(
+            self.n_cells + other.n_cells,
+            self.n_functions + other.n_functions,
+            np.concatenate([self.cell, self.n_cells + other.cell]),
+            np.concatenate([self.function, self.n_functions + other.function]),
+            np.concatenate([self.value, other.value]),
+        )
+
+    def times(self, other: Functions) -> Functions:
+        """The products of these and other functions, of joint cells."""
+
+        def joint(mine: Index, theirs: Index, width: int) -> Index:
+            found: Index = (mine[:, None] * width + theirs).ravel()
+            return found
+
+        return Functions(
+            self.n_cells * other.n_cells,
+            self.n_functions * other.n_functions,
+            joint(self.cell, other.cell, other.n_cells),
+            joint(self.function, other.function, other.n_functions),
+            np.outer(self.value, other.value).ravel(),
+        )
+
+
+def _sums(values: Array, place: Index, size: int) -> Array:
+    """The sums of the rows of `values` with the same place, (size, k); places ascend."""
+    found = np.zeros((size, values.shape[1]))
+    if len(place):
+        first = np.flatnonzero(np.diff(place, prepend=-1))
+        found[place[first]] = np.add.reduceat(values, first, axis=0)
+    return found
+
+
+def stacked(terms: list[Functions]) -> Functions:
+    """The functions of several terms, each of cells of its own, one value for each cell and
+    function, in their order."""
+    cells = np.cumsum([0, *(f.n_cells for f in terms)])
+    functions = np.cumsum([0, *(f.n_functions for f in terms)])
+    value = np.concatenate([np.zeros(0), *(f.value for f in terms)])
+    cell = [start + f.cell for start, f in zip(cells, terms, strict=False)]
+    function = [start + f.function for start, f in zip(functions, terms, strict=False)]
+    n_cells, n_functions = int(cells[-1]), int(functions[-1])
+    at = np.concatenate([cells[:0], *cell]) * n_functions
+    at += np.concatenate([functions[:0], *function])
+    distinct, place = np.unique(at, return_inverse=True)
+    value = np.bincount(place, value, len(distinct)).astype(np.float64)
+    cell_of, function_of = np.divmod(distinct, max(n_functions, 1))
+    return Functions(n_cells, n_functions, cell_of, function_of, value)
+
+
+def ranks(weight: Array) -> Array:
+    """The rank of each cell of a number, float64 (n_cells,): the share of the weight that lies in
+    lower cells and in half of its own; equally spaced where nothing weighs anything."""
+    total = weight.sum()
+    if total <= 0.0:
+        weight, total = np.ones(len(weight)), float(len(weight))
+    found: Array = (np.cumsum(weight) - 0.5 * weight) / total
+    return found
+
+
+def linear_splines(rank: Array, n_knots: int) -> Functions:
+    """Linear B-splines over knots of equal distance in [0, 1]: each is 1 at its knot, 0 at all
+    others and linear between; they sum to 1.
+
+    Parameters
+    ----------
+    rank : float64 array (n_cells,)
+        In [0, 1].
+    n_knots : int
+        At least 2.
+    """
+    place = rank * (n_knots - 1)
+    below = np.clip(np.floor(place).astype(np.intp), 0, n_knots - 2)
+    share = place - below
+    return Functions(
+        len(rank),
+        n_knots,
+        np.tile(np.arange(len(rank)), 2),
+        np.concatenate([below, below + 1]),
+        np.concatenate([1.0 - share, share]),
+    )
+
+
+def column_functions(column: ColumnCells) -> Functions:
+    """The functions of a column by itself.
+
+    Parameters
+    ----------
+    column : ColumnCells
+        With the counts of all rows.
+    """
+    n_numbers, n_cells = column.n_numbers, column.n_cells
+    if n_numbers < 3:
+        return Functions.of_each_cell(n_cells)
+    rank = ranks(column.counts[:n_numbers].sum(axis=1))
+    cell = np.arange(n_numbers)
+    line = Functions(n_numbers, 1, cell, np.zeros_like(cell), UNIT_VARIANCE * (2.0 * rank - 1.0))
+    return line.beside(_curves(rank)).above(Functions.of_each_cell(n_cells - n_numbers))
+
+
+def _curves(rank: Array) -> Functions:
+    """Splines of numbers, or a function for each of few."""
+    if len(rank) <= KNOTS:
+        return Functions.of_each_cell(len(rank))
+    return linear_splines(rank, KNOTS)
+
+
+def pair_functions(
+    columns: list[ColumnCells], used: list[int]
+) -> list[tuple[PairCells, Functions]]:
+    """Each two of some columns, a number among them, in the cells in which their functions are
+    evaluated, and the functions of both.
+
+    Parameters
+    ----------
+    columns : list of ColumnCells
+        With the counts of all rows.
+    used : list of int
+        Places in `columns`.
+    """
+    sides = [(j, *_in_pair(columns[j])) for j in used]
+    found = []
+    for (i, one, of_one), (j, other, of_other) in combinations(sides, 2):
+        if max(columns[i].n_numbers, columns[j].n_numbers) <= KNOTS:
+            continue
+        pair = PairCells(i, j, (one, other), (of_one.n_cells, of_other.n_cells))
+        both = of_one.times(of_other)
+        found.append((pair, replace(both, value=PAIR_SCALE * both.value)))
+    return found
+
+
+def _in_pair(column: ColumnCells) -> tuple[NDArray[np.int32], Functions]:
+    """The coarser cell of each cell of a column in pairs, and its functions of these."""
+    label = coarse(column, PAIR_CELLS)
+    of_numbers = label[: column.n_numbers]
+    n_cells, n_numbers = int(label.max()) + 1, int(of_numbers.max(initial=-1)) + 1
+    weight = np.zeros(n_numbers)
+    np.add.at(weight, of_numbers, column.counts[: column.n_numbers].sum(axis=1))
+    return label, _curves(ranks(weight)).above(Functions.of_each_cell(n_cells - n_numbers))
+
+
+# ---- the smooth functions of a weighted model, as tables of cells --------------------------------
+@dataclass(frozen=True, eq=False)
+class SmoothTables:
+    """The smooth functions of columns and pairs, and how much they count.
+
+    Parameters
+    ----------
+    share : float
+        Their share of the model, in [0, 1); the fits have the rest. It is part of the tables.
+    offset : float64 array (n_classes,)
+        Their share of the class offsets, in nats.
+    columns : list of float64 arrays (n_cells, n_classes)
+        What each column adds, in nats, centred over classes.
+    pairs : list of SmoothPair
+        The same of pairs; each two columns at most once.
+    """
+
+    share: float
+    offset: Array
+    columns: list[Array]
+    pairs: list[SmoothPair]
+
+    def among(self, sizes: list[int], kept: list[int]) -> SmoothTables:
+        """The same beside columns that add nothing.
+
+        Parameters
+        ----------
+        sizes : list of int
+            The cells of all columns.
+        kept : list of int
+            Where its own are among them.
+        """
+        columns = [np.zeros((size, len(self.offset))) for size in sizes]
+        for j, table in zip(kept, self.columns, strict=True):
+            columns[j] = table
+        pairs = [replace(q, first=kept[q.first], second=kept[q.second]) for q in self.pairs]
+        return replace(self, columns=columns, pairs=pairs)

@@ -1,0 +1,284 @@
+"""The log-ratio table of a column, with smoothing chosen by leave-one-out.
+
+    T[v, k] = log[(C_vk + a·p_k) / ((m_v + a)·p_k)]
+
+C are counts, of numbers summed over neighbouring cells by a triangular kernel; p the class shares;
+m_v = Σ_k C_vk. A rare cell adds nothing. The width of the kernel and a maximise the leave-one-out
+likelihood, which is computed by cells, without a pass over rows. A narrow kernel fits more noise
+and is penalised; otherwise, among thousands of columns of noise, those with the narrowest kernels
+would seem most informative.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.weighted.cells import ColumnCells, into_neighbours, over_neighbours
+from tallybayes.weighted.rows import MIN_COUNT, LearningRows
+
+__all__ = [
+    "NULL_TERM",
+    "ColumnTable",
+    "TableChoice",
+    "column_table",
+    "column_tables",
+    "column_values",
+    "row_weights",
+    "screened",
+]
+
+
+Array = NDArray[np.float64]
+Cells = NDArray[np.int32]
+
+STRENGTHS = 0.25 * 2.0 ** np.arange(12)
+WIDTHS = (2.0, 4.0, 8.0, 16.0)  # in cells
+RANK_WIDTHS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)  # in shares of the rows
+KINDS = (("none", 1.0), *(("cells", w) for w in WIDTHS), *(("rank", w) for w in RANK_WIDTHS))
+MIN_POSITIVE = 1e-300
+MAX_INTERMEDIATE = 1_000_000  # log-ratios that are compared at once
+
+
+@dataclass(frozen=True)
+class TableChoice:
+    """How a column's counts are smoothed: plain values that a file can hold.
+
+    Parameters
+    ----------
+    kernel : {"none", "cells", "rank"}
+        Whether neighbouring cells of a number are summed, and what their distance is measured in:
+        cells, or the share of the rows that lies between them.
+    width : float
+        Of the triangular kernel, in that unit; 1 cell is none.
+    strength : float
+        a, in rows.
+    """
+
+    kernel: str
+    width: float
+    strength: float
+
+
+NULL_TERM = TableChoice("none", 1.0, 1e12)  # a prior so strong that the term is 0
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnTable:
+    """A column's log-ratios.
+
+    Parameters
+    ----------
+    full : float64 array (n_cells, n_classes)
+        T, with every row, in nats.
+    smoothed : float64 array (n_cells, n_classes)
+        C + a·p: counts over neighbouring cells, and the prior.
+    choice : TableChoice
+    gain : float
+        What it gains by leave-one-out over the class shares, less the price of its kernel, in
+        nats; NaN if the choice was given.
+    """
+
+    full: Array
+    smoothed: Array
+    choice: TableChoice
+    gain: float
+
+
+def _over_neighbours(cells: ColumnCells, choice: TableChoice) -> Array:
+    """Counts summed over neighbouring cells of numbers; each level and the missing value are by
+    themselves."""
+    if choice.kernel == "none":
+        return cells.counts
+    found: Array = over_neighbours(cells.counts, cells.n_numbers, choice.kernel, [choice.width])[0]
+    return found
+
+
+def _all_neighbours(counts: Array, n: int) -> Array:
+    """Counts summed over neighbours among the first n cells by each of the kernels, (n_kernels,
+    n_cells, K)."""
+    found = np.empty((len(KINDS), *counts.shape))
+    ranks = 1 + len(WIDTHS)
+    found[0] = counts
+    into_neighbours(counts, n, "cells", WIDTHS, found[1:ranks])
+    into_neighbours(counts, n, "rank", RANK_WIDTHS, found[ranks:])
+    return found
+
+
+def _best(cells: ColumnCells, p: Array, row_weight: Array) -> tuple[float, TableChoice, Array]:
+    """What the best choice gains over the class shares, by leave-one-out, in nats; the choice; and
+    the counts over neighbouring cells.
+
+    A row is taken from the count of its class and from its cell's, with its whole weight. A kernel
+    pays for how many bumps it could have made: a width of a share h of the rows, or of the cells,
+    costs log(1/h).
+    """
+    rows = cells.counts
+    kinds, counts, price = KINDS[:1], rows[None], np.zeros(1)
+    if cells.n_numbers > 1:
+        kinds, counts = KINDS, _all_neighbours(rows, cells.n_numbers)
+        share = [width / (1.0 if kind == "rank" else cells.n_numbers) for kind, width in kinds]
+        price = -np.log(np.minimum(share, 1.0))
+    at = np.flatnonzero(rows)
+    v, k = np.divmod(at, rows.shape[1])
+    some, of_class = rows.ravel()[at], p[k]
+    one = np.minimum(some, row_weight[v, k])
+    part = counts.reshape(len(kinds), -1)[:, at] - one
+    whole = (counts.sum(axis=2)[:, v] - one) * of_class
+    prior = of_class[:, None] * STRENGTHS
+    gains = np.empty((len(kinds), len(STRENGTHS)))
+    step = max(1, MAX_INTERMEDIATE // max(prior.size, 1))
+    for some_kinds in (slice(i, i + step) for i in range(0, len(kinds), step)):
+        ratio = _at_least(part[some_kinds], prior)
+        ratio /= _at_least(whole[some_kinds], prior)
+        gains[some_kinds] = _summed(np.log(ratio, out=ratio), some).T
+    gains -= price[:, None]
+    kind, strength = np.unravel_index(int(np.argmax(gains)), gains.shape)
+    choice = TableChoice(*kinds[kind], float(STRENGTHS[strength]))
+    return float(gains[kind, strength]), choice, counts[kind]
+
+
+def _at_least(counts: Array, prior: Array) -> Array:
+    """Counts (n_kinds, n) with each prior (n, n_strengths), above 0: (n, n_strengths, n_kinds)."""
+    found = counts.T[:, None] + prior[:, :, None]
+    return np.maximum(found, MIN_POSITIVE, out=found)
+
+
+def _summed(logs: Array, weight: Array) -> Array:
+    """Σ_j weight_j · logs_j, one after the other for several kernels at once."""
+    if logs.shape[2] == 1:
+        return (np.ascontiguousarray(logs[:, :, 0].T) @ weight)[:, None]
+    logs *= weight[:, None, None]
+    found: Array = np.add.reduce(logs, axis=0)
+    return found
+
+
+def column_table(
+    cells: ColumnCells,
+    p: Array,
+    choice: TableChoice | None = None,
+    row_weight: Array | float = 1.0,
+) -> ColumnTable:
+    """The table of a column.
+
+    Parameters
+    ----------
+    cells : ColumnCells
+    p : float64 array (n_classes,)
+        Shares of the classes.
+    choice : TableChoice, optional
+        Chosen by leave-one-out unless given.
+    row_weight : float64 array (n_cells, n_classes) or (n_classes,), or float
+        What the rows of a cell and class weigh, on average over their weight: what leaving one out
+        takes from the counts.
+    """
+    if choice is None:
+        weights = np.broadcast_to(row_weight, cells.counts.shape)
+        gain, choice, counts = _best(cells, p, weights)
+    else:
+        gain, counts = np.nan, _over_neighbours(cells, choice)
+    a = choice.strength
+    smoothed = counts + a * p
+    full = np.log(smoothed / (counts.sum(axis=1, keepdims=True) + a) / p)
+    return ColumnTable(full, smoothed, choice, gain)
+
+
+def column_tables(columns: list[ColumnCells], p: Array, rows: LearningRows) -> list[ColumnTable]:
+    """The tables of columns, with the smoothing that leave-one-out prefers; see `column_table`.
+
+    Parameters
+    ----------
+    columns : list of ColumnCells
+        With the counts of `rows`.
+    p : float64 array (n_classes,)
+        Shares of the classes.
+    rows : LearningRows
+    """
+    weights = row_weights(rows, [column.n_cells for column in columns])
+    return [
+        column_table(column, p, row_weight=weight)
+        for column, weight in zip(columns, weights, strict=True)
+    ]
+
+
+def screened(
+    columns: list[ColumnCells], tables: list[ColumnTable], p: Array, min_gain: float
+) -> list[ColumnTable]:
+    """The same tables, with null terms for columns that gain less than `min_gain` nats."""
+    return [
+        table if table.gain >= min_gain else column_table(column, p, NULL_TERM)
+        for column, table in zip(columns, tables, strict=True)
+    ]
+
+
+def row_weights(rows: LearningRows, sizes: list[int]) -> list[Array]:
+    """What leaving a row out takes from a count: what the rows of a cell and class weigh, averaged
+    over their weight, Σw² / Σw. Leave-one-out by counts alone needs no more of the weights.
+
+    Parameters
+    ----------
+    rows : LearningRows
+    sizes : list of int
+        Cells of each column.
+
+    Returns
+    -------
+    list of float64 arrays (n_cells, n_classes), or (n_classes,) where the rows of a class weigh
+    alike
+    """
+    y, w, n_classes = rows.y, rows.weight, rows.n_classes
+    of_class = np.ones(n_classes)
+    of_class[y] = w
+    if (w == of_class[y]).all():
+        return [of_class] * len(sizes)
+    of_class = _mean_weight(y, w, n_classes, np.ones(n_classes))
+    found = []
+    for size, cells in zip(sizes, rows.cells, strict=True):
+        at = (cells + 1) * np.intp(n_classes) + y  # the first cell is that of −1
+        usual = np.tile(of_class, size + 1)
+        found.append(_mean_weight(at, w, len(usual), usual).reshape(-1, n_classes)[1:])
+    return found
+
+
+def _mean_weight(of: NDArray[np.integer], w: Array, size: int, usual: Array) -> Array:
+    """Σw² / Σw of the rows of each of so many groups, or what is usual."""
+    total = np.bincount(of, w, size)
+    mean = np.bincount(of, w * w, size) / np.where(total > 0.0, total, 1.0)
+    return np.where(total > 0.0, mean, usual)
+
+
+def column_values(
+    table: ColumnTable, cells: Cells, y: Cells, removed: Array, share: Array
+) -> NDArray[np.float32]:
+    """What a column adds to each row with the row taken out, centred over classes, float32
+    (n_classes, n_rows); 0 where the cell is −1.
+
+    Only the count of the row's own class differs from the table: m, which all classes have in
+    common, is lost in the centring.
+
+    Parameters
+    ----------
+    table : ColumnTable
+    cells, y : int32 arrays (n_rows,)
+    removed : float64 array (n_rows,)
+    share : float64 array (n_classes,)
+        p.
+    """
+    n_classes = len(share)
+    full = np.log(np.maximum(table.smoothed, MIN_COUNT) / share)
+    if full.size * n_classes <= len(y) and (removed == 1.0).all() and (cells >= 0).all():
+        contributions = np.repeat(full[:, None], n_classes, axis=1)  # by cell and class of the row
+        every = np.arange(n_classes)
+        contributions[:, every, every] = np.log(np.maximum(table.smoothed - 1.0, MIN_COUNT) / share)
+        contributions -= contributions.mean(axis=2, keepdims=True)
+        by_class = contributions.reshape(-1, n_classes).T.astype(np.float32)
+        return np.take(by_class, cells * n_classes + y, axis=1)
+    index = np.arange(len(y))
+    values = full[cells]
+    own = table.smoothed[cells, y] - removed
+    values[index, y] = np.log(np.maximum(own, MIN_COUNT) / share[y])
+    values -= values.mean(axis=1, keepdims=True)
+    values[cells < 0] = 0.0
+    return np.ascontiguousarray(values.T.astype(np.float32))

@@ -1,1 +1,0 @@
-"""Terms of a weighted model: columns and pairs, the search for pairs, scores left out."""

@@ -1,0 +1,708 @@
+"""Ways to learn: a fit of each part of the rows, corrected, and which way the rows left out
+prefer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.progress import steps, ticking
+from tallybayes.threads import in_threads
+from tallybayes.weighted.cells import ColumnCells, coarse
+from tallybayes.weighted.learned import Learned
+from tallybayes.weighted.objective import CorrectedRows, added
+from tallybayes.weighted.rows import LearningRows, counted_in, thinned
+from tallybayes.weighted.scores import WeightedScore, log_normalised
+from tallybayes.weighted.search import (
+    CYCLES,
+    CorrectedCells,
+    CorrectionPath,
+    FitOptions,
+    Rounds,
+    boosted,
+)
+from tallybayes.weighted.tables import NULL_TERM, column_tables, screened
+
+__all__ = [
+    "HeldOutShrinkage",
+    "Judge",
+    "Part",
+    "PartFit",
+    "Way",
+    "best_corrected",
+    "held_out_shrinkage",
+    "least_loss",
+    "loss_of",
+    "min_column_gain",
+    "mixed",
+    "prior_share",
+    "shrinkage_factor",
+    "shrunk",
+    "too_many_columns",
+    "with_all_pairs",
+]
+
+
+# ---- shrinkage toward the class shares, and the minimum gain of a column -------------------------
+# Widths, weights and pairs are chosen by what they gain, and the best of many choices gains by
+# chance: a fit to noise is never empty. With few columns for the rows, the leave-one-out gain of
+# the whole model has to exceed what as many columns of noise would gain. With many columns, leave-
+# one-out is optimistically biased: a column selected because it separates these rows still
+# separates them with any one row taken out. The whole fit is then repeated without each fifth of
+# the rows, and the rows held out choose the minimum gain of a column and the shrinkage factor.
+#
+# No class gets probability 0: the class prior has a small share in every prediction.
+#
+#     P'(k | x) = (1 − ε)·P(k | x) + ε·p_k,    ε = ½ / (n + ½)
+#
+# n rows cannot show that a class is impossible; half a future row keeps P' away from 0 and 1.
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+COLUMNS_PER_ROW_FACTOR = 30  # a column that gains less than log(30·columns / rows) is not used
+MIN_ROWS_PER_COLUMN_NOISE = 10
+"""The gain of noise grows with the columns, up to one column for so many rows."""
+
+MIN_ROWS_PER_COLUMN = 2
+"""With fewer rows a column, the fit is repeated without each fold."""
+
+FOLDS = 5
+SALT = 3  # of the folds
+STRICTER = (0.0, 2.0, 4.0, 6.0)  # nats that a column has to gain beyond the minimum
+FACTORS = np.linspace(0.0, 1.0, 21)
+MIN_SHRUNK_GAIN = 3.0  # nats that the shrunk model has to gain on rows held out
+PRIOR_ROWS = 0.5  # rows
+MAX_PROBABILITY = float(np.nextafter(1.0, 0.0))  # 1 − ε·(1 − p) may round to 1
+
+
+def min_column_gain(n_columns: int, n_rows: float) -> float:
+    """The minimum leave-one-out gain of a column to be used, in nats; −inf where columns are few.
+
+    With many columns for the rows, some gain a little by chance.
+    """
+    gain = float(np.log(max(COLUMNS_PER_ROW_FACTOR * n_columns / max(n_rows, 1.0), 1e-9)))
+    return gain if gain > 0.0 else -np.inf
+
+
+def too_many_columns(n_columns: int, n_rows: float) -> bool:
+    """Whether there are too many columns for the rows to rely on leave-one-out alone."""
+    return FOLDS <= n_rows < MIN_ROWS_PER_COLUMN * n_columns
+
+
+def shrinkage_factor(
+    rows: LearningRows, tested: Index, log_proba: Array, p: Array, n_columns: int
+) -> float:
+    """The shrinkage factor from 0 to 1, by the gain beyond chance.
+
+    Columns of noise gain a nat or more each. The factor is 0 where the model gains no more than as
+    many columns of noise would, and 1 where it gains half as much again.
+
+    Parameters
+    ----------
+    rows : LearningRows
+    tested : index array (n_tested,)
+        Rows that are predicted.
+    log_proba : float64 array (n_tested, n_classes)
+        Their log-probabilities, each row taken out.
+    p : float64 array (n_classes,)
+        Shares of the classes.
+    n_columns : int
+        Columns that were used.
+    """
+    y, weight = rows.y[tested], rows.weight[tested]
+    total = float(rows.weight.sum())
+    own = log_proba[np.arange(len(tested)), y] - np.log(p)[y]
+    gain = float(weight @ own) * total / max(float(weight.sum()), 1e-300)
+    chance = min(n_columns, total / MIN_ROWS_PER_COLUMN_NOISE) * np.log2(rows.n_classes)
+    if chance <= 0.0:  # no column
+        return 1.0
+    return float(np.clip(2.0 * (gain / chance - 1.0), 0.0, 1.0))
+
+
+def shrunk(learned: Learned, p: Array, factor: float) -> Learned:
+    """A fit shrunk toward the class shares: the shares at factor 0, the whole fit at 1."""
+    if factor == 1.0:
+        return learned
+    log_p, corrections = np.log(p), learned.corrections
+    return replace(
+        learned,
+        weights=learned.weights.times(factor),
+        corrections=None if corrections is None else [factor * more for more in corrections],
+        offset=log_p + factor * (learned.offset - log_p),
+        log_proba=log_normalised(log_p + factor * (learned.log_proba - log_p)),
+    )
+
+
+class HeldOutShrinkage(NamedTuple):
+    """Screening and shrinkage, chosen on rows held out of the whole fit.
+
+    Parameters
+    ----------
+    min_gain : float
+        The minimum gain of a column to be used, in nats.
+    factor : float
+        The shrinkage factor, from 0 to 1.
+    log_proba : float64 array (n_rows, n_classes)
+        Log-probabilities of the rows, each by the shrunk fit without its fold.
+    """
+
+    min_gain: float
+    factor: float
+    log_proba: Array
+
+
+Learner = Callable[[list[ColumnCells], LearningRows], Callable[[float], Learned]]
+"""From columns with the counts of some rows, and these rows: a function that fits them, given the
+minimum gain of a column."""
+
+
+def held_out_shrinkage(
+    columns: list[ColumnCells],
+    rows: LearningRows,
+    p: Array,
+    learner: Learner,
+) -> HeldOutShrinkage:
+    """Fit without each fold, and choose screening and shrinkage on the rows held out.
+
+    Parameters
+    ----------
+    columns : list of ColumnCells
+    rows : LearningRows
+    p : float64 array (n_classes,)
+        Shares of the classes.
+    learner : Learner
+    """
+    minimum, log_p = min_column_gain(len(columns), float(rows.weight.sum())), np.log(p)
+    min_gains = [minimum + more for more in STRICTER]
+    scores = np.zeros((len(min_gains), rows.n, rows.n_classes))
+    fold = rows.folds(FOLDS, SALT)
+    for f in range(FOLDS):
+        some, test = rows.take(np.flatnonzero(fold != f)), np.flatnonzero(fold == f)
+        learn = learner(counted_in(columns, some), some)
+        for i, min_gain in enumerate(min_gains):
+            fit = learn(min_gain)
+            tables = fit.term_tables(fit.columns, p)
+            score = WeightedScore(fit.columns, fit.pairs, tables, fit.offset)
+            scores[i, test] = score.joint_of(rows.cells[:, test]) - log_p
+    losses = np.array([[_loss(log_p + t * z, rows) for t in FACTORS] for z in scores])
+    i, t = (int(at) for at in np.unravel_index(int(np.argmin(losses)), losses.shape))
+    if losses[i, t] > losses[0, 0] - MIN_SHRUNK_GAIN:  # at factor 0: the class shares
+        t = 0
+    factor = float(FACTORS[t])
+    return HeldOutShrinkage(min_gains[i], factor, log_normalised(log_p + factor * scores[i]))
+
+
+def _loss(scores: Array, rows: LearningRows) -> float:
+    """Log-loss of the rows, in nats."""
+    own = log_normalised(scores)[np.arange(rows.n), rows.y]
+    return -float(rows.weight @ own)
+
+
+def prior_share(n_rows: float) -> float:
+    """ε, of so many effective rows."""
+    return PRIOR_ROWS / (n_rows + PRIOR_ROWS)
+
+
+def mixed(proba: Array, prior: Array, share: float) -> Array:
+    """P', float64 (n_rows, n_classes), instead of P; below 1, and above 0 where the prior is.
+
+    Parameters
+    ----------
+    proba : float64 array (n_rows, n_classes)
+        P.
+    prior : float64 array (n_classes,) or (n_rows, n_classes)
+        p.
+    share : float
+        ε.
+    """
+    proba *= 1.0 - share
+    proba += share * prior
+    return np.minimum(proba, MAX_PROBABILITY, out=proba)
+
+
+# ---- A model fitted to a part of the rows: its terms, and the corrections of their cells ---------
+N_CORRECTED_CELLS = (4, 16)  # of a number, beside its own cells where these are many more
+MAX_TESTED = 50_000  # rows left out that judge
+
+
+class Part:
+    """Some of the rows, to fit a model to. The rows left out weigh nothing: they are in no count,
+    and are scored as new rows are.
+
+    Parameters
+    ----------
+    columns : list of ColumnCells
+        With the counts of all rows.
+    rows : LearningRows
+        All rows, in canonical order.
+    kept : bool array (n_rows,)
+        The rows that are learned from.
+    p : float64 array (n_classes,)
+        Shares of the classes.
+    options : FitOptions
+    stricter : float
+        Nats that a column has to gain beyond the least, to be selected.
+    among : iterable of (str, str), optional
+        The pairs of columns that may be taken, by name; any unless given.
+    without : collection of int
+        Columns that are not selected.
+    """
+
+    p: Array
+    options: FitOptions
+    selected: list[int]
+
+    def __init__(
+        self,
+        columns: list[ColumnCells],
+        rows: LearningRows,
+        kept: NDArray[np.bool_],
+        p: Array,
+        options: FitOptions,
+        stricter: float = 0.0,
+        among: Iterable[tuple[str, str]] | None = None,
+        without: Collection[int] = (),
+    ) -> None:
+        self.p, self.options = p, options
+        left_out = np.flatnonzero(~kept)
+        self.tested: Index = left_out[thinned(rows.y[left_out], rows.n_classes, MAX_TESTED)]
+        own = rows if kept.all() else rows.take(np.flatnonzero(kept))
+        self.all_columns = columns
+        weighted = replace(rows, weight=np.where(kept, rows.weight, 0.0))
+        counted = columns if kept.all() else counted_in(columns, own)
+        tables, d = column_tables(counted, p, own), len(columns)
+        min_gain = min_column_gain(d, float(own.weight.sum())) + stricter
+        if too_many_columns(d, float(rows.weight.sum())):
+            self.selected = [j for j, table in enumerate(tables) if table.gain >= min_gain]
+        else:  # a column that adds nothing by itself may be in a pair
+            self.selected = list(range(d))
+            tables = screened(counted, tables, p, min_gain)
+        self.selected = [j for j in self.selected if j not in without]
+        self.rounds: Rounds = Rounds(
+            [counted[j] for j in self.selected],
+            [tables[j] for j in self.selected],
+            weighted.among(self.selected),
+            p,
+            self.options,
+            among,
+            rows.weight if len(left_out) else None,
+        )
+
+    def fit(self, *, all_that_gain: bool = False) -> PartFit:
+        """The terms and weights with pairs that gain more than they would by chance, or, after
+        that, with all that gain at all."""
+        if self.options.interactions != 0 and len(self.selected) > 1:
+            self.rounds.add_pairs(all_that_gain=all_that_gain)
+        fitted = PartFit(self, *self.rounds.fitted())
+        self.rounds.give_up_values()
+        return fitted
+
+
+@dataclass(frozen=True, eq=False)
+class PartFit:
+    """What was fitted to a part.
+
+    Parameters
+    ----------
+    part : Part
+    learned : Learned
+        Of the selected columns, without corrections.
+    scores : float64 array (n_rows, n_classes)
+        S without corrections, of the rows that were fitted, each taken out of every count, and of
+        the others.
+    cells : CorrectedCells, optional
+    corrections : float64 array (n_cells, n_classes), optional
+        Of `cells`, in nats.
+    """
+
+    part: Part
+    learned: Learned
+    scores: Array
+    cells: CorrectedCells | None = None
+    corrections: Array | None = None
+
+    def path(self) -> CorrectionPath | None:
+        """Corrections of every cell of the terms that are not null; None if there are none, or too
+        many."""
+        part, learned = self.part, self.learned
+        rounds, rows, maps = part.rounds, part.rounds.rows, []
+        for t, size in enumerate(learned.sizes):
+            if t < len(learned.columns):
+                if learned.choices[t] == NULL_TERM:
+                    continue
+                column = learned.columns[t]
+                few = [n for n in N_CORRECTED_CELLS if 2 * n < column.n_numbers]
+                maps += [(t, coarse(column, n)) for n in few]
+            maps.append((t, np.arange(size, dtype=np.int32)))
+        cells = CorrectedCells(maps, rows.n_classes)
+        if not cells.feasible:
+            return None
+        index, stands = cells.learning_rows(rows)
+        numbered = rounds.numbered(cells, index)
+        return CorrectionPath(
+            cells,
+            CorrectedRows(numbered, self.scores[index], rows.y[index], stands, cells.n),
+            rounds.numbered(cells, part.tested),
+            self.scores[part.tested],
+        )
+
+    def path_from_corrections(self) -> CorrectionPath | None:
+        """The same path, from the corrections that there are."""
+        path = self.path()
+        if path is not None and self.corrections is not None:
+            path.q = self.corrections
+        return path
+
+    def corrected(self, path: CorrectionPath) -> PartFit:
+        """The same with the corrections that a path has reached."""
+        return replace(self, cells=path.cells, corrections=path.q)
+
+    def scores_of(self, index: Index) -> Array:
+        """S of some rows, corrected, float64 (n_some, n_classes)."""
+        if self.cells is None or self.corrections is None:
+            return self.scores[index]
+        numbered = self.part.rounds.numbered(self.cells, index)
+        return self.scores[index] + added(self.corrections, numbered)
+
+    def column_gains(self) -> Array:
+        """What each column gains by itself, in nats, float64 (n_columns,); −inf where it gains too
+        little to be used."""
+        gains = np.full(len(self.part.all_columns), -np.inf)
+        for j, table in zip(self.part.selected, self.part.rounds.rest.tables, strict=True):
+            if table.choice != NULL_TERM:
+                gains[j] = table.gain
+        return gains
+
+    def scores_without(self, column: int) -> Array:
+        """S of the rows left out, corrected, without a column and its pairs."""
+        part, learned = self.part, self.learned
+        if column not in part.selected:
+            return self._scores_left_out
+        j, d = part.selected.index(column), len(learned.columns)
+        pairs = [t for t, pair in enumerate(learned.pairs, d) if j in (pair.first, pair.second)]
+        terms = [j, *pairs]
+        removed = part.rounds.contributions_of_others(learned.weights, terms, part.tested)
+        if self.cells is not None and self.corrections is not None:
+            cells, corrections = self.cells.among(terms, self.corrections)
+            removed += added(corrections, part.rounds.numbered(cells, part.tested))
+        return self._scores_left_out - removed
+
+    @cached_property
+    def _scores_left_out(self) -> Array:
+        """S of the rows left out, corrected."""
+        return self.scores_of(self.part.tested)
+
+    def result(self) -> Learned:
+        """What was learned, of all columns, corrected, with the counts of all rows."""
+        part, learned, corrections = self.part, self.learned, None
+        if self.cells is not None and self.corrections is not None:
+            corrections = self.cells.of_terms(self.corrections, learned.sizes)
+        learned = replace(
+            learned,
+            columns=[part.all_columns[j] for j in part.selected],
+            pairs=part.rounds.of_all(len(learned.pairs)),
+            corrections=corrections,
+        )
+        return learned.among(part.all_columns, part.selected)
+
+
+# ---- ways ----------------------------------------------------------------------------------------
+TRUSTS = np.sort(np.append(np.exp(np.arange(-1.2, 0.41, 0.1)), 1.0))
+BELOW, ABOVE = np.flatnonzero(np.isclose(TRUSTS, 1.0)).tolist()  # 1, and 1 with rounding
+PENALTY = 10.0  # nats times log² of the temperature: few rows determine it poorly
+CHANCE_GAIN, TRUSTED_GAIN = 2.0, 5.0  # nats over the class shares: from no trust to all of it
+RIDGES = (30.0, 3.0, 0.3, 0.03)
+STOP_RATIO = 1.02  # times the least loss of rows left out: a lower ridge is not tried
+ALL_PAIRS_GAIN = 4.0  # nats that a model with all pairs that gain has to be better by
+MIN_LOSS = 0.5  # nats left of all: no further ridge is tried
+MAX_LOSS_RATIO, MAX_LOSS_EXCESS = 1.1, 4.0  # times the best loss, and nats, to be corrected
+MAX_ALL_PAIRS_RATIO = 1.3  # the same of two parts: all pairs that gain are tried no more
+STANDARD_ERRORS = 1.0  # of what corrections gain; the gain has to be more
+MIN_GAIN = 1.0  # nats that another ridge has to gain where rows are many, and further cycles
+MAX_BOOSTED_SHARE = 0.5  # of the loss left by the weakest ridge: then cells are boosted
+MIN_BOOSTED_LOSS = 4.0  # nats left of all, at least, for it
+BOOST_STANDARD_ERRORS = 2.0  # standard errors: what further boosting gains has to be more
+FIRST_BOOST_STANDARD_ERRORS = 3.0  # the first may begin after each number of cycles
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The judgement of the rows left out: their loss, that with the penalty of the temperature, in
+    nats, and the inverse temperature."""
+
+    plain: float
+    loss: float
+    trust: float
+
+
+class Judge:
+    """The rows left out.
+
+    Parameters
+    ----------
+    rows : LearningRows
+        All rows.
+    tested : list of index arrays
+        The rows that each part leaves out, or some of them.
+    p : float64 array (n_classes,)
+    """
+
+    y: NDArray[np.int32]
+    weight: Array
+    log_p: Array
+
+    def __init__(self, rows: LearningRows, tested: list[Index], p: Array) -> None:
+        self.tested: Index = np.concatenate(tested)
+        self.y, self.weight, self.log_p = rows.y[self.tested], rows.weight[self.tested], np.log(p)
+
+    def log_proba(self, fits: list[PartFit]) -> Array:
+        """Log-probabilities of the rows that these parts leave out."""
+        return self.normalised([fit.scores[fit.part.tested] for fit in fits])
+
+    def normalised(self, scores: Sequence[Array]) -> Array:
+        """Log-probabilities, of the scores that each part gives the rows it leaves out."""
+        return log_normalised(np.concatenate(scores))
+
+    def loss(self, log_proba: Array) -> float:
+        """Of the first rows."""
+        n = len(log_proba)
+        return -float(self.weight[:n] @ log_proba[np.arange(n), self.y[:n]])
+
+    @property
+    def loss_of_shares(self) -> float:
+        """Of the class shares alone."""
+        return self.loss(np.tile(self.log_p, (len(self.tested), 1)))
+
+    def row_losses(self, log_proba: Array) -> Array:
+        """What each row loses, in nats times its weight."""
+        losses: Array = -self.weight * log_proba[np.arange(len(self.y)), self.y]
+        return losses
+
+    @staticmethod
+    def error_of_sum(values: Array) -> float:
+        """The standard error of the sum of values, one a row."""
+        return float(values.std()) * float(len(values) ** 0.5)
+
+    def tempered(self, log_proba: Array, trust: float) -> Array:
+        return log_normalised(self.log_p + trust * (log_proba - self.log_p))
+
+    def verdict(self, log_proba: Array) -> Verdict:
+        """At the best temperature. Loss and price are convex in the inverse temperature, so the
+        search goes down from 1 on both sides and ends where they rise."""
+
+        @cache
+        def loss(at: int) -> float:
+            price = PENALTY * float(np.log(TRUSTS[at]) ** 2)
+            return self.loss(self.tempered(log_proba, TRUSTS[at])) + price
+
+        low, high = BELOW, ABOVE
+        while low > 0 and loss(low - 1) <= loss(low):
+            low -= 1
+        while high + 1 < len(TRUSTS) and loss(high + 1) < loss(high):
+            high += 1
+        at = min(range(low, high + 1), key=loss)
+        return Verdict(self.loss(log_proba), loss(at), float(TRUSTS[at]))
+
+    def trust(self, verdict: Verdict, by_choice: float = 0.0) -> float:
+        """The inverse temperature, times a share that grows from 0 to 1 with what is gained over
+        the class shares, but for what the best of further choices gains by chance, in nats."""
+        gain = self.loss_of_shares - verdict.loss - by_choice
+        share = (gain - CHANCE_GAIN) / (TRUSTED_GAIN - CHANCE_GAIN)
+        return verdict.trust * float(np.clip(share, 0.0, 1.0))
+
+
+class Way:
+    """One way to learn: a fit of each part, judged by the rows left out.
+
+    Parameters
+    ----------
+    fits : list of PartFit
+        Without corrections.
+    judge : Judge
+    whole : PartFit, optional
+        The same of all rows, where it was fitted beside the parts.
+    all_that_gain : bool
+        Whether every pair was taken that gains at all.
+    """
+
+    fits: list[PartFit]
+    judge: Judge
+    whole: PartFit | None
+
+    def __init__(
+        self,
+        fits: list[PartFit],
+        judge: Judge,
+        whole: PartFit | None = None,
+        *,
+        all_that_gain: bool = False,
+    ) -> None:
+        self.fits, self.judge, self.whole = fits, judge, whole
+        self.all_that_gain = all_that_gain
+        self.log_proba: Array = judge.log_proba(fits)
+        self.verdict: Verdict = judge.verdict(self.log_proba)
+        self.uncorrected: float = self.verdict.loss
+        self.ridges: tuple[float, ...] = ()
+        self.cycles: int = 0
+        self.tried: bool = False
+
+    @property
+    def loss(self) -> float:
+        return self.verdict.loss + (ALL_PAIRS_GAIN if self.all_that_gain else 0.0)
+
+    def correct(self, *, thoroughly: bool) -> None:
+        """Corrects the fits under the ridge that the rows left out like best, tried from strong to
+        weak; not at all where the gain is within its standard error. Once."""
+        if self.tried or self.verdict.loss <= MIN_LOSS:
+            return
+        self.tried = True
+        each = self.all_fits
+        n, paths = len(self.fits), in_threads(PartFit.path, each)
+        if None in paths[:n]:
+            return
+        lowest, least = min(self.verdict.plain, self.verdict.loss), self.verdict.loss
+        without = self.judge.row_losses(self.log_proba)
+        with steps("corrections", len(RIDGES)) as tick:
+            for tried, ridge in enumerate(RIDGES, 1):
+                follow = partial(CorrectionPath.follow, ridge=ridge)
+                scores = in_threads(follow, filter(None, paths))
+                tick()
+                log_proba = self.judge.normalised(scores[:n])
+                verdict = self.judge.verdict(log_proba)
+                now = min(verdict.plain, verdict.loss)
+                error = self.judge.error_of_sum(self.judge.row_losses(log_proba) - without)
+                gained = least - verdict.loss - STANDARD_ERRORS * error
+                if gained > 0.0:
+                    least -= gained
+                    self.ridges = RIDGES[:tried]
+                    self._become(each, paths, log_proba, verdict)
+                lowest = min(lowest, now)
+                stops_early = now > STOP_RATIO * lowest or not (thoroughly or gained > MIN_GAIN)
+                if stops_early or self.verdict.loss <= MIN_LOSS:
+                    return
+
+    def boost(self) -> None:
+        """Boosts the cells, from the corrections on, for as many cycles as the rows left out like
+        best; where corrections under the weakest ridge have halved the loss. Labels that follow a
+        rule are so, and no ridge is weak enough for them."""
+        most = MAX_BOOSTED_SHARE * self.uncorrected
+        if self.ridges != RIDGES or not MIN_BOOSTED_LOSS < self.verdict.loss < most:
+            return
+        each = self.all_fits
+        n, some = len(self.fits), in_threads(PartFit.path_from_corrections, each)
+        paths = [path for path in some if path is not None]
+        if len(paths) < len(each):
+            return
+        least = before = self.verdict.loss
+        without, done = self.row_losses(), 0
+        with steps("rounds of boosting", len(CYCLES)) as tick:
+            for cycles in CYCLES:
+                more = partial(boosted, cycles=cycles - done)
+                log_proba, done = self.judge.normalised(in_threads(more, paths)[:n]), cycles
+                tick()
+                verdict = self.judge.verdict(log_proba)
+                error = self.judge.error_of_sum(self.judge.row_losses(log_proba) - without)
+                errors = BOOST_STANDARD_ERRORS if self.cycles else FIRST_BOOST_STANDARD_ERRORS
+                gained = least - verdict.loss - errors * error
+                if gained > 0.0:
+                    least -= gained
+                    self.cycles = cycles
+                    self._become(each, paths, log_proba, verdict)
+                if verdict.loss > before - MIN_GAIN or verdict.loss <= MIN_LOSS:
+                    return
+                before = verdict.loss
+
+    def _become(
+        self,
+        each: list[PartFit],
+        paths: Sequence[CorrectionPath | None],
+        log_proba: Array,
+        verdict: Verdict,
+    ) -> None:
+        """The same with the corrections that paths have reached."""
+        n, self.log_proba, self.verdict = len(self.fits), log_proba, verdict
+        both = zip(each, paths, strict=True)
+        fits = [fit.corrected(path) if path else fit for fit, path in both]
+        self.fits, self.whole = fits[:n], fits[n] if self.whole else None
+
+    @property
+    def all_fits(self) -> list[PartFit]:
+        """The fits of the parts, and the one of all rows, if there is one, last."""
+        return self.fits if self.whole is None else [*self.fits, self.whole]
+
+    def row_losses(self) -> Array:
+        """What each row left out loses, in nats times its weight."""
+        return self.judge.row_losses(self.log_proba)
+
+    def weak_columns(self, most: float) -> list[int]:
+        """The columns that gain at most so many nats by themselves in every part."""
+        gains = np.stack([fit.column_gains() for fit in self.fits])
+        weak: list[int] = np.flatnonzero((gains <= most).all(axis=0)).tolist()
+        return weak
+
+    def loss_without(self, column: int) -> float:
+        """The loss without the terms of a column, all else as it is."""
+        scores = [fit.scores_without(column) for fit in self.fits]
+        verdict = self.judge.verdict(self.judge.normalised(scores))
+        return verdict.loss + self.loss - self.verdict.loss
+
+    def corrected_alike(self, fit: PartFit) -> PartFit:
+        """Another fit, corrected under the same ridge and boosted as often."""
+        path = fit.path() if self.ridges else None
+        if path is None:
+            return fit
+        for ridge in self.ridges:
+            path.follow(ridge)
+        if self.cycles:
+            boosted(path, self.cycles)
+        return fit.corrected(path)
+
+
+def loss_of(way: Way) -> float:
+    """What the rows left out lose, and the price of the way, in nats."""
+    return way.loss
+
+
+def least_loss(way: Callable[[float], Way], tried: Sequence[float]) -> tuple[Way, float]:
+    """The best way, by how much a column has to gain beyond the least to be selected, and that."""
+    best, at = way(tried[0]), tried[0]
+    for stricter in tried[1:]:
+        other = way(stricter)
+        if other.loss < best.loss:
+            best, at = other, stricter
+    return best, at
+
+
+def with_all_pairs(before: Way) -> list[Way]:
+    """The same with every pair that gains at all, or nothing where the first two parts are clearly
+    worse with them."""
+    judge, parts = before.judge, [fit.part for fit in before.fits]
+    with steps("fits with more pairs", len(before.all_fits)) as tick:
+        refit = ticking(partial(Part.fit, all_that_gain=True), tick)
+        fits = in_threads(refit, parts[:2])
+        log_proba = judge.log_proba(fits)
+        without = judge.verdict(before.log_proba[: len(log_proba)])
+        if judge.verdict(log_proba).loss > MAX_ALL_PAIRS_RATIO * without.loss + MAX_LOSS_EXCESS:
+            return []
+        left = [*parts[2:], *([before.whole.part] if before.whole else [])]
+        fits += in_threads(refit, left)
+    whole = fits.pop() if before.whole else None
+    return [Way(fits, judge, whole, all_that_gain=True)]
+
+
+def best_corrected(ways: list[Way], *, thoroughly: bool) -> Way:
+    """The best way once corrected. A way that is clearly worse is not corrected."""
+    best = None
+    for way in sorted(ways, key=loss_of):
+        if best is None or way.loss <= MAX_LOSS_RATIO * best.loss + MAX_LOSS_EXCESS:
+            way.correct(thoroughly=thoroughly)
+            if best is None or way.loss < best.loss:
+                best = way
+    assert best is not None
+    return best
