@@ -350,6 +350,7 @@ def moments_without(
     totals: tuple[_F8, ...],
     everyone: tuple[_F8, ...],
     origin: _F8,
+    rest: _F8,
     residue: float,
     rounding: float,
     smoothing: float,

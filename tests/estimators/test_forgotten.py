@@ -22,6 +22,7 @@ from tallybayes import (
     MultinomialNB,
     NaiveBayes,
     WeightedNaiveBayes,
+    leave_one_out,
 )
 from tallybayes.families import Binned, Categorical, Gaussian, Multinomial, Poisson
 from tallybayes.tally import CrossMoments, GridCounts, LevelCounts, Moments
@@ -434,6 +435,27 @@ def test_the_rounding_of_rows_long_gone_is_known_wherever_the_model_goes(NB, mov
         model = pickle.loads(pickle.dumps(copy.copy(model)))
     model.forget(hold(x[3:40]), y[3:40], w[3:40])
     assert not model.tally_.groups[0].mean_and_squares()[1].any()
+
+
+@pytest.mark.parametrize("moved", ["as it is", "saved", "copied"])
+@pytest.mark.parametrize("smoothing", [0.0, 1e-9])
+def test_a_row_is_left_out_of_a_model_that_held_a_far_row_before(smoothing, moved, tmp_path):
+    values = np.array([1.1] * 3 + [1001.0] + [1.1] * 10 + [1.1, 1.0])
+    y, w = np.array([*"u" * 14, *"vu"]), np.full(16, 0.3)
+    rows = [{"a": value} for value in values.tolist()]
+    kept, gone = [0, 14, 15], list(range(1, 14))
+    model = NaiveBayes({"a": Gaussian(var_smoothing=smoothing)}).fit(rows[:5], y[:5], w[:5])
+    model.partial_fit(rows[5:], y[5:], sample_weight=w[5:])
+    model.forget([rows[i] for i in gone], y[gone], w[gone])
+    if moved == "saved":
+        model.save(tmp_path / "m.tally")
+        model = tallybayes.load(tmp_path / "m.tally")
+    elif moved == "copied":
+        model = pickle.loads(pickle.dumps(copy.deepcopy(model)))
+    left = [rows[i] for i in kept], y[kept], w[kept]
+    fresh = NaiveBayes(model.columns).fit(*left)
+    found, expected = leave_one_out(model, *left), leave_one_out(fresh, *left)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
 def test_decayed_weights_are_known_to_their_last_place_only():

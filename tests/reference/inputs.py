@@ -56,7 +56,7 @@ def moments_of(x, own, weight, n_classes):
     _kernels.count_classes(codes, weight, n, 1, rest)
     tally.add_weight(n[:, None], rest[:, None])
     _kernels.moments_dense(x, codes, weight, tally.origin, *tally.sums, 1)
-    return tally.totals, tally.pooled().totals, tally.origin, VANISHING, ROUNDING
+    return tally.totals, tally.pooled().totals, tally.origin, tally.rest, VANISHING, ROUNDING
 
 
 def word_rows(documents):

@@ -68,7 +68,7 @@ def test_what_is_left_of_all_rows_is_zero():
     for row in x:
         before = rest
         rest = rest - counted(row[None, :], weights=np.array([0.1]))
-        rest.settle(before, np.full(3, 1.0))
+        rest.settle(before)
         assert rest.deficit() is None
     assert rest == rest.zero()
 
@@ -87,7 +87,7 @@ def test_products_with_a_column_that_settles_vanish_about_the_mean():
     x = np.array([[1.0, 0.3], [1.0, 0.7], [1.0, 1.9], [4.0, 0.1]])
     whole = counted(x * 0.1)
     rest = whole - counted(x[3:] * 0.1)
-    rest.settle(whole, np.full(2, 1.0))
+    rest.settle(whole)
     scatter = rest.mean_and_scatter()[1][0]
     assert abs(scatter[0, 0]) < 1e-15
     assert abs(scatter[0, 1]) < 1e-15

@@ -14,6 +14,7 @@ struct MomentTables {
     i64 classes, d;
     MomentTotals<const double> own, everyone;  // of each class (classes, d), and of all of them (d,)
     const double* origin;                      // (d,)
+    const double* rest;                        // (d,), what rows long gone may have left of squares
     double residue;    // share of S2 that is not a sum of squares about the mean
     double rounding;   // share of a sum of squares that taking rows out may leave
     double smoothing;  // share of a variance that is added to every one
@@ -29,7 +30,8 @@ struct MomentTables {
     Centred without(i64 k, i64 j, double x, double w, double squares) const {
         const auto& t = totals(k);
         const i64 i = at(k) + j;
-        return centred_without(t, i, origin[j], x, w, rounding * squares + MOVED * std::fabs(t.s2_hi[i]));
+        const double unknown = rounding * squares + MOVED * std::fabs(t.s2_hi[i]) + rest[j];
+        return centred_without(t, i, origin[j], x, w, unknown);
     }
 };
 

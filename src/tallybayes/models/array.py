@@ -217,9 +217,8 @@ class ArrayModel(Model):
             tuple(group.take(rows) for group in self.tally.groups),
         ).aligned(batch_schema)
         rest = before + batch.aligned(batch_schema) * -1.0
-        largest_squares = self.settle(rest, before)
+        self.settle(rest, before)
         rest.need_non_negative(action)
-        self.largest_squares = largest_squares
         # levels that the model does not know would have been negative: the frames are equal
         with self._changing:
             for mine, left in zip(self.tally.parts, rest.parts, strict=True):

@@ -53,9 +53,6 @@ class Model(ABC):
         Whether somebody else holds the tally, which is then copied before it is changed.
     taken : tuple
         The estimator's parameters as they were when the model was last read by them.
-    largest_squares : dict
-        By group of columns, the largest sums of squares, about the origin and about the mean, that
-        any class held when rows were removed (2, n_features): rounding is judged by them.
     decayed : float
         The largest weight of a class since weights were multiplied by a factor, after which whoever
         forgets a row knows its weight to the last place of a float64 only; 0 if they never were.
@@ -74,7 +71,6 @@ class Model(ABC):
         self.whose = whose
         self.shared: bool = False
         self.taken: tuple[Any, ...] | None = None
-        self.largest_squares: dict[Any, Array] = {}
         self.decayed = 0.0
         self.declared_classes: NDArray[Any] | None = None
         self.warned: set[Hashable] = set()
@@ -102,7 +98,6 @@ class Model(ABC):
     def _handed_on(self, twin: Self) -> Self:
         """A model of another tally, with what the two share."""
         twin.taken, twin.decayed = self.taken, self.decayed
-        twin.largest_squares = self.largest_squares
         twin.declared_classes, twin.class_weight = self.declared_classes, self.class_weight
         twin.warned = self.warned
         return twin
@@ -219,38 +214,18 @@ class Model(ABC):
         """
         return log_proba
 
-    def take_rounding_of(self, other: Model) -> None:
-        """After a merge: what bounds the rounding of either model bounds that of both."""
-        self.decayed = max(self.decayed, other.decayed)
-        most = self.largest_squares = dict(self.largest_squares)
-        for key, squares in other.largest_squares.items():
-            most[key] = np.maximum(squares, most.get(key, 0.0))
-
     def weights_decayed(self) -> None:
         """Weights were multiplied by a factor, and rounded."""
         self.decayed = max(self.decayed, float(self.tally.classes.count.max(initial=0.0)))
 
-    def squares_with(self, tally: TableTally) -> dict[Any, Array]:
-        """`largest_squares` with those of a tally."""
-        most = dict(self.largest_squares)
-        for group, part in zip(tally.schema.groups, tally.groups, strict=True):
+    def settle(self, rest: TableTally, before: TableTally) -> None:
+        """Makes zero what rounding has left in `rest`, after a subtraction from `before`, in
+        place."""
+        for part, was in zip(rest.parts, before.parts, strict=True):
             if isinstance(part, Moments | CrossMoments):
-                columns = part if isinstance(part, Moments) else part.columns()
-                most[group.key] = np.maximum(columns.largest_squares(), most.get(group.key, 0.0))
-        return most
-
-    def settle(self, rest: TableTally, before: TableTally) -> dict[Any, Array]:
-        """Makes zero what rounding has left in `rest`, after a subtraction from `before`, in place;
-        returns the new `largest_squares`."""
-        most = self.squares_with(before)
-        columns = (None, *rest.schema.groups)
-        for group, part, was in zip(columns, rest.parts, before.parts, strict=True):
-            if not isinstance(part, Moments | CrossMoments) or group is None:
+                part.settle(was, decayed=self.decayed)  # type: ignore[arg-type]  # of one kind
+            else:
                 part.settle(was)
-                continue
-            assert isinstance(was, type(part))
-            part.settle(was, most[group.key], decayed=self.decayed)  # type: ignore[arg-type]  # one kind, as asserted
-        return most
 
 
 def _labels_of(model: Model) -> list[Any]:

@@ -66,6 +66,8 @@ class Tally:
     """Those of the additive arrays that are sums of w·|w|: a factor f multiplies them by f·|f|."""
     frame: ClassVar[tuple[str, ...]] = ()
     """Names of the arrays that define what is counted; they must be equal to add."""
+    carried: ClassVar[tuple[str, ...]] = ()
+    """Names of bounds that every tally of the same rows keeps; where two meet, the larger one."""
 
     fixed_width: ClassVar[bool] = True
     """Whether tallies with as many classes have arrays of one shape."""
@@ -80,7 +82,7 @@ class Tally:
     def _like(self, arrays: list[Array]) -> Self:
         """The same frame with other counts."""
         fresh = object.__new__(type(self))
-        for name in self.frame:
+        for name in (*self.frame, *self.carried):
             setattr(fresh, name, getattr(self, name))
         for name, array in zip(self.additive, arrays, strict=True):
             setattr(fresh, name, array)

@@ -60,7 +60,33 @@ def origin_of(x: NDArray[Any]) -> Array:
     return origin
 
 
-class Moments(Tally):
+class _SumsOfSquares(Tally):
+    """What both kinds of moments know of the rounding in their sums.
+
+    Attributes
+    ----------
+    largest : float64 array (2, n_features), or 0.0
+        The largest S2 of a class and the largest sum of squares about its mean that were held when
+        rows were taken out: they bound the rounding that rows long gone have left.
+    """
+
+    additive: ClassVar[tuple[str, ...]] = ("n", "s1_hi", "s1_lo", "s2_hi", "s2_lo", "n_lo")
+    frame: ClassVar[tuple[str, ...]] = ("origin",)
+    carried: ClassVar[tuple[str, ...]] = ("largest",)
+
+    largest: Array | float = 0.0
+
+    def take_bounds(self, largest: Array | float) -> None:
+        """Keeps the larger of two bounds, column by column."""
+        if largest is not self.largest and np.any(largest):
+            self.largest = np.maximum(self.largest, largest)
+
+    def put(self, rows: Rows, other: Self) -> None:
+        super().put(rows, other)
+        self.take_bounds(other.largest)
+
+
+class Moments(_SumsOfSquares):
     """Moments about an origin.
 
     Parameters
@@ -75,9 +101,6 @@ class Moments(Tally):
         The rounding error of n: n + n_lo is the weight. 0 for whole weights. Without it a mean far
         from the origin would not fit the sums.
     """
-
-    additive: ClassVar[tuple[str, ...]] = ("n", "s1_hi", "s1_lo", "s2_hi", "s2_lo", "n_lo")
-    frame: ClassVar[tuple[str, ...]] = ("origin",)
 
     s1_hi: Array
     s1_lo: Array
@@ -158,6 +181,7 @@ class Moments(Tally):
     def accumulate(self, other: Self, factor: float = 1.0, rows: Rows = ALL) -> None:
         if rows is ALL:
             _kernels.add_moments(*self.totals, *other.totals, factor)
+            self.take_bounds(other.largest)
             return
         part = self.take(rows)
         _kernels.add_moments(*part.totals, *other.totals, factor)
@@ -176,11 +200,19 @@ class Moments(Tally):
     def column(self, j: int) -> Self:
         """The moments of one feature, a copy."""
         totals = (np.ascontiguousarray(array[:, j : j + 1]) for array in self.totals)
-        return type(self)(self.origin[j : j + 1].copy(), *totals)
+        column = type(self)(self.origin[j : j + 1].copy(), *totals)
+        column.largest = self._largest_of(slice(j, j + 1))
+        return column
+
+    def _largest_of(self, features: Any) -> Array | float:
+        largest = self.largest
+        return largest if isinstance(largest, float) else largest[:, features]
 
     def _part(self, rows: Any) -> Self:
         """Some classes, whose counts are those of this tally and no copy."""
-        return type(self)(self.origin, *(array[rows] for array in self.totals))
+        part = type(self)(self.origin, *(array[rows] for array in self.totals))
+        part.largest = self.largest
+        return part
 
     def __mul__(self, weight: float) -> Self:
         scaled = self.zero()
@@ -224,6 +256,7 @@ class Moments(Tally):
         """
         origin = self.origin[features]
         before = Moments(origin, *(part[classes, features][None, :] for part in self.totals))
+        before.largest = self._largest_of(features)
         nothing = (np.zeros((1, len(x))) for _ in range(5))
         row = Moments(x, weight[None, :].copy(), *nothing).rebased(origin)
         left = before + row * -1.0
@@ -248,9 +281,7 @@ class Moments(Tally):
         for sums, at_mean in zip(self.sums, cells.sums, strict=True):
             sums[where] = at_mean[0]
 
-    def settle(
-        self, before: Self, largest_squares: Array | float = 0.0, *, decayed: float = 0.0
-    ) -> None:
+    def settle(self, before: Self, *, decayed: float = 0.0) -> None:
         """Rounding residues of n become zero; with them the sums, if those are residues too. A sum
         of squares that cannot be distinguished from 0 becomes zero.
 
@@ -258,17 +289,16 @@ class Moments(Tally):
         ----------
         before : Moments
             What rows were taken from.
-        largest_squares : float64 array (2, n_features)
-            The largest S2 and the largest sum of squares about the mean that were ever held, as of
-            :meth:`largest_squares`: they bound the rounding that rows long gone have left.
         decayed : float
             The largest weight of a class since weights were multiplied; 0 if they never were.
         """
+        before_mean, held = before.mean_and_squares()
+        self.take_bounds(before.largest)
+        self.take_bounds(_largest_of_classes(before.s2_hi, held))
         weight = self.n + self.n_lo
         gone = is_residue(weight, before.n) | is_nothing(weight, before.n)
         self.n[gone] = self.n_lo[gone] = 0.0
-        most = np.broadcast_to(largest_squares, (2, self.n.shape[1]))
-        before_mean, held = before.mean_and_squares()
+        most = np.broadcast_to(self.largest, (2, self.n.shape[1]))
         about_origin, held = np.abs(before.s2_hi) + most[0], np.abs(held) + most[1]
         whole = before._whole() & self._whole()
         fractions = self._slack_of_fractions(before, most[0])
@@ -294,15 +324,23 @@ class Moments(Tally):
             self._place_at_mean(rounding)
 
     def largest_squares(self) -> Array:
-        """The largest S2 of a class and the largest sum of squares about its mean, (2,
-        n_features)."""
-        held = self.s2_hi, self.mean_and_squares()[1]
-        return np.stack([np.abs(squares).max(axis=0, initial=0.0) for squares in held])
+        """The largest S2 of a class and the largest sum of squares about its mean that it holds or
+        has held, (2, n_features)."""
+        now = _largest_of_classes(self.s2_hi, self.mean_and_squares()[1])
+        largest: Array = np.maximum(now, self.largest)
+        return largest
 
     @property
     def rounding(self) -> float:
         """The share of a sum of squares that is rounding where rows are taken out."""
         return ROUNDING if self._whole().all() else FRACTIONAL_ROUNDING
+
+    @property
+    def rest(self) -> Array:
+        """What rounding of rows long gone may have left of sums of squares, (n_features,)."""
+        about_origin, about_mean = np.broadcast_to(self.largest, (2, self.n.shape[1]))
+        left: Array = MOVED_ROUNDING * about_origin + self.rounding * about_mean
+        return left
 
     def _whole(self) -> NDArray[np.bool_]:
         """Where n is a whole number, and exact."""
@@ -333,6 +371,12 @@ class Moments(Tally):
         return None
 
 
+def _largest_of_classes(about_origin: Array, about_mean: Array) -> Array:
+    """The largest S2 and sum of squares about the mean of each column, (2, n_features)."""
+    held = about_origin, about_mean
+    return np.stack([np.abs(squares).max(axis=0, initial=0.0) for squares in held])
+
+
 # ---- cross ---------------------------------------------------------------------------------------
 # Cross moments of columns that are read together, by class, about a fixed origin c: n, S1 =
 # Σw(x−c), S2 = Σw(x−c)(x−c)ᵀ.
@@ -343,7 +387,7 @@ class Moments(Tally):
 # 2⁻¹⁰⁰ relative to the sums themselves. What enters is a chunk of n ≤ 8192 rows of a class summed
 # about a point b near them; the error of a product is at most
 # (n+4)²·2⁻¹⁰⁰·Σ|w||x_i−b_i||x_j−b_j|.
-class CrossMoments(Tally):
+class CrossMoments(_SumsOfSquares):
     """Moments and products of d columns about an origin.
 
     Parameters
@@ -357,9 +401,6 @@ class CrossMoments(Tally):
     s2_hi, s2_lo : float64 arrays (n_classes, d(d+1)/2)
         The lower triangle of S2, row by row.
     """
-
-    additive: ClassVar[tuple[str, ...]] = ("n", "s1_hi", "s1_lo", "s2_hi", "s2_lo", "n_lo")
-    frame: ClassVar[tuple[str, ...]] = ("origin",)
 
     n: Array
     n_lo: Array
@@ -418,6 +459,7 @@ class CrossMoments(Tally):
     def accumulate(self, other: Self, factor: float = 1.0, rows: Rows = ALL) -> None:
         if rows is ALL:
             _kernels.add_cross(*self.totals, *other.totals, factor)
+            self.take_bounds(other.largest)
             return
         part = self.take(rows)
         _kernels.add_cross(*part.totals, *other.totals, factor)
@@ -462,7 +504,10 @@ class CrossMoments(Tally):
         at = _diagonal(shape[1])
         n, lo = (np.repeat(part[:, None], shape[1], axis=1) for part in (self.n, self.n_lo))
         s2_hi, s2_lo = (np.ascontiguousarray(part[:, at]) for part in (self.s2_hi, self.s2_lo))
-        return Moments(self.origin, n, self.s1_hi.copy(), self.s1_lo.copy(), s2_hi, s2_lo, lo)
+        s1 = self.s1_hi.copy(), self.s1_lo.copy()
+        columns = Moments(self.origin, n, *s1, s2_hi, s2_lo, lo)
+        columns.largest = self.largest
+        return columns
 
     def without(self, classes: Index, x: Array, weight: Array) -> tuple[Array, Array, Array]:
         """n (n_rows,), means (n_rows, d) and sums of squares and products (n_rows, d, d) of
@@ -483,16 +528,15 @@ class CrossMoments(Tally):
         left.settle(before)
         return left.n, *left.mean_and_scatter()
 
-    def settle(
-        self, before: Self, largest_squares: Array | float = 0.0, *, decayed: float = 0.0
-    ) -> None:
+    def settle(self, before: Self, *, decayed: float = 0.0) -> None:
         """Rounding residues become zero, as those of the columns one by one do
         (:meth:`tallybayes.tally.Moments.settle`); the products of a column that is left without
         squares become zero about the mean.
         """
         columns = self.columns()
         was = columns.copy()
-        columns.settle(before.columns(), largest_squares, decayed=decayed)
+        columns.settle(before.columns(), decayed=decayed)
+        self.take_bounds(columns.largest)
         at = _diagonal(len(self.origin))
         for mine, one_by_one in zip((self.n, self.n_lo), (columns.n, columns.n_lo), strict=True):
             mine[:] = one_by_one[:, 0]

@@ -205,20 +205,20 @@ Totals totals_in(const nb::tuple& arrays) {
 
 void moments_without_(const In& x, const InVector<i64>& own, const InVector<double>& weight,
                       const nb::tuple& totals, const nb::tuple& everyone,
-                      const InVector<double>& origin, double residue, double rounding,
-                      double smoothing, bool each, OutTable<double> scores,
+                      const InVector<double>& origin, const InVector<double>& rest, double residue,
+                      double rounding, double smoothing, bool each, OutTable<double> scores,
                       OutVector<std::uint8_t> redo, int threads) {
     const Matrix m = matrix(x);
     const Totals of_classes = totals_in(totals), of_all = totals_in(everyone);
     const i64 K = rows_of(of_classes.n);
     const Taken taken = taken_of(own, weight, m.n, K);
     if (m.d < 1) throw nb::value_error("a row has at least one column");
-    need(origin, 0, m.d, "origin");
+    need(origin, 0, m.d, "origin"), need(rest, 0, m.d, "rest");
     need(scores, 0, m.n, "scores");
     need(scores, 1, K, "scores");
     need(redo, 0, m.n, "redo");
-    const MomentTables tables{K,       m.d,      of_classes.read(K, m.d), of_all.read(1, m.d),
-                              origin.data(), residue, rounding,           smoothing, each};
+    const MomentTables tables{K,           m.d,     of_classes.read(K, m.d), of_all.read(1, m.d),
+                              origin.data(), rest.data(), residue, rounding, smoothing, each};
     nb::gil_scoped_release release;
     with_numbers(m, [&](auto typed) {
         moments_without(chosen_loops(), typed, tables, taken, scores.data(), redo.data(), threads);
@@ -262,7 +262,7 @@ void bind_leave_one_out(nb::module_& m) {
     m.def("codes_without", &codes_without_, "x"_a, "start"_a, "table"_a, "own"_a,
           "scores"_a.noconvert(), "threads"_a);
     m.def("moments_without", &moments_without_, "x"_a, "own"_a, "weight"_a, "totals"_a,
-          "everyone"_a, "origin"_a, "residue"_a, "rounding"_a, "smoothing"_a, "each"_a,
+          "everyone"_a, "origin"_a, "rest"_a, "residue"_a, "rounding"_a, "smoothing"_a, "each"_a,
           "scores"_a.noconvert(), "redo"_a.noconvert(), "threads"_a);
     m.def("posterior_without", &posterior_without_, "scores"_a.noconvert(), "own"_a,
           "other_prior"_a, "own_prior"_a, "threads"_a);

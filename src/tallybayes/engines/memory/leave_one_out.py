@@ -292,6 +292,7 @@ class _Moments:
                 kind.tally.totals,
                 kind.everyone.totals,
                 kind.tally.origin,
+                kind.tally.rest,
                 VANISHING,
                 kind.tally.rounding,
                 kind.var_smoothing,

@@ -77,11 +77,10 @@ def empty_counter(
     return Counter(names, holds, least, dates, others, BUDGET, as_scalar, as_text, rule)
 
 
-def hold(counter: Counter, tally: TableTally, largest: Mapping[Any, Array]) -> None:
+def hold(counter: Counter, tally: TableTally) -> None:
     """Gives an empty counter the counts of a tally, so that it can take rows away, too.
 
-    No group of columns is counted together in the tally; `largest` has the largest sums of squares
-    (2, 1) that were held before, by group.
+    No group of columns is counted together in the tally.
     """
     classes = tally.classes
     counter.hold_classes(tally.schema.classes.tolist(), classes.count, classes.squared_weights)
@@ -100,7 +99,7 @@ def hold(counter: Counter, tally: TableTally, largest: Mapping[Any, Array]) -> N
             assert isinstance(grid, GridCounts)
             moments = np.stack([part[:, 0] for part in counts.totals], axis=1)
             cells = grid.shift, grid.keys, grid.counts
-            about_origin = float(largest[columns.key][0, 0])
+            about_origin = float(counts.largest_squares()[0, 0])
             counter.hold_numbers(at[names[0]], counts.origin[0], moments, *cells, about_origin)
 
 

@@ -312,8 +312,7 @@ class ArrayClassifier(TallyClassifier, SaysSQL, Reported):
         dtype = np.result_type(mine.dtype, theirs.dtype)
         self._model = ArrayModel(tally, mine.family, prior, dtype, self._name, mine.engine)
         self._model.taken, self._model.class_weight = mine.taken, mine.class_weight
-        for part in (mine, theirs):
-            self._model.take_rounding_of(part)
+        self._model.decayed = max(mine.decayed, theirs.decayed)
         self._model.declared_classes = joined_declared(
             mine.declared_classes, theirs.declared_classes
         )

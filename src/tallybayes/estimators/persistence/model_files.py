@@ -37,7 +37,7 @@ from tallybayes.persistence.checks import (
     whole,
 )
 from tallybayes.schema import Columns
-from tallybayes.tally import TableTally
+from tallybayes.tally import CrossMoments, Moments, TableTally
 from tallybayes.tally.saved import (
     is_tally,
     labels,
@@ -262,13 +262,14 @@ def _prior(given: Any, n_classes: int) -> families.ClassPrior:
 
 def _restore_rounding(model: Model, rounding: Any) -> None:
     """What bounds the rounding of rows that were forgotten before the model was saved."""
-    groups = model.schema.groups
+    groups, tallies = model.schema.groups, model.tally.groups
     need(len(rounding["squares"]) == len(groups), "rounding is of each group of columns")
-    for group, squares in zip(groups, rounding["squares"], strict=True):
+    for group, tally, squares in zip(groups, tallies, rounding["squares"], strict=True):
         if squares is not None:
-            need(group.kind in ("moments", "cross"), "squares are of columns with moments")
             need(squares.shape[1] == group.n_features, "squares are of each column of a group")
-            model.largest_squares[group.key] = squares
+            if not isinstance(tally, Moments | CrossMoments):
+                raise Unfit("squares are of columns with moments")
+            tally.take_bounds(squares)
     model.decayed = rounding["decayed"]
 
 

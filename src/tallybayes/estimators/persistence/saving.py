@@ -133,8 +133,9 @@ def header_and_arrays(estimator: Any, extra: dict[str, Any] | None) -> tuple[Any
         header["declared_classes"] = model.declared_classes
     if model.class_weight:
         header["class_weight"] = model.class_weight
-    if model.decayed or model.largest_squares:
-        squares = [model.largest_squares.get(group.key) for group in model.schema.groups]
+    bounds = [getattr(part, "largest", 0.0) for part in model.tally.groups]
+    squares = [None if isinstance(bound, float) else bound for bound in bounds]
+    if model.decayed or any(bound is not None for bound in squares):
         header["rounding"] = {"decayed": model.decayed, "squares": squares}
     if extra is not None:
         header["extra"] = extra

@@ -31,7 +31,7 @@ from tallybayes.models.columns.rows import Names, rows_to_forget
 from tallybayes.models.merge_rules import need_same_declarations
 from tallybayes.models.table import Chosen, TableModel
 from tallybayes.tables import Table
-from tallybayes.tally import TableTally
+from tallybayes.tally import Moments, TableTally
 from tallybayes.validation import labels_and_codes, read_labels, warn_of_other_order
 
 __all__ = ["ChangingTables"]
@@ -95,29 +95,23 @@ class ChangingTables(RowByRow, FromSources):
         model = self._fitted()
         if self.half_life is not None:
             model.weights_decayed()
-        largest_squares = model.settle(rest, model.tally.aligned(rest.schema))
+        model.settle(rest, model.tally.aligned(rest.schema))
         rest.need_non_negative(action)
         self._take_held(rest, seen, what, model.tally.weightless_classes(gone))
-        self._keep_squares(largest_squares)
 
     def _take_counted(
         self, tally: TableTally, largest: dict[str, float], seen: Names, what: Declared
     ) -> None:
         model = self._fitted()
-        most = dict(model.largest_squares)
-        for name, squares in largest.items():
-            key = ((name,), "moments")
-            most[key] = np.maximum(most.get(key, 0.0), np.array([[squares], [0.0]]))
-        tally = tally.aligned(model.schema.join(tally.schema))
+        before = model.tally.aligned(model.schema.join(tally.schema))
+        tally = tally.aligned(before.schema)
+        groups = before.schema.groups
+        for columns, part, was in zip(groups, tally.groups, before.groups, strict=True):
+            if isinstance(part, Moments) and isinstance(was, Moments):
+                held = [largest.get(name, 0.0) for name in columns.names or ()]
+                part.take_bounds(was.largest_squares())
+                part.take_bounds(np.array([held, np.zeros(len(held))]))
         self._take_held(tally, seen, what, model.tally.weightless_classes())
-        self._keep_squares(most)
-
-    def _keep_squares(self, largest_squares: dict[Any, Array]) -> None:
-        """Keeps the largest sums of squares of the columns that there still are."""
-        keys = {group.key for group in self._model.schema.groups}
-        self._model.largest_squares = {
-            k: squares for k, squares in largest_squares.items() if k in keys
-        }
 
     def _take_held(
         self,
@@ -298,7 +292,7 @@ class ChangingTables(RowByRow, FromSources):
             self._model = model.with_tally(scaled)
         else:
             self._take_held(scaled, model.seen, model.reading.declared)
-            self._model.largest_squares, self._model.decayed = {}, 0.0
+            self._model.decayed = 0.0
         return self
 
     @learning
@@ -314,5 +308,5 @@ class ChangingTables(RowByRow, FromSources):
             mine.declared_classes, theirs.declared_classes
         )
         self._fitted().with_strings |= theirs.with_strings
-        self._model.take_rounding_of(theirs)
+        self._model.decayed = max(self._model.decayed, theirs.decayed)
         return self

@@ -305,8 +305,7 @@ class RowByRow(TallyClassifier):
                 return False
             rows = self._open_rows(row)
             try:
-                model.largest_squares = model.squares_with(model.tally)
-                hold(rows, model.tally, model.largest_squares)
+                hold(rows, model.tally)
             except BaseException:  # an interrupt: it holds a part of the tally
                 self._close_rows()
                 raise
