@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
+import tallybayes
 from tallybayes import TextNB, set_num_threads
 from tallybayes.errors import NegativeTally
 from tallybayes.estimators.text.count_vectorizer import CountVectorizer
@@ -105,6 +106,24 @@ def test_documents_are_learned_and_forgotten_one_by_one(options):
     assert one == TextNB(**options).fit(DOCUMENTS[:3], LABELS[:3])
     first = TextNB(**options).learn_one(DOCUMENTS[0], LABELS[0])
     assert first == TextNB(**options).fit(DOCUMENTS[:1], LABELS[:1])
+
+
+@pytest.mark.parametrize("analyzer", ["char", "char_wb"])
+@pytest.mark.parametrize("ridge", [True, False])
+def test_terms_may_end_in_nul(ridge, analyzer, tmp_path):
+    ends = ["win\0", "\0", "see\0\0 you", "w\0in", "noon\0\0"] * 4
+    documents, labels = [*DOCUMENTS, *ends], [*LABELS, *["spam", "ham"] * 10]
+    options = {"analyzer": analyzer, "ngram_range": (1, 3), "ridge": ridge}
+    model = TextNB(**options).fit(documents[:-8], labels[:-8])
+    weighted = copy.deepcopy(model)
+    for document, label in zip(documents[-8:], labels[-8:], strict=True):
+        model.learn_one(document, label)
+    live = np.array([list(model.predict_proba_one(d).values()) for d in documents])
+    model.save(tmp_path / "m.tally")
+    saved = tallybayes.load(tmp_path / "m.tally").predict_proba(documents)
+    np.testing.assert_allclose(live, saved, atol=1e-12)
+    batch = weighted.partial_fit(documents[-8:], labels[-8:]).predict_proba(documents)
+    np.testing.assert_allclose(live, batch, atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -347,6 +347,8 @@ def orders_of(terms: NDArray[Any], spelling: Spelling) -> NDArray[np.int8]:
     """The order of each n-gram, 0 for one word or character, int8 (n_terms,)."""
     if spelling == "buckets" or not len(terms):
         return np.zeros(len(terms), dtype=np.int8)
-    words = spelling == "words"
-    order = np.strings.count(terms, " ") if words else np.strings.str_len(terms) - 1
+    if spelling == "words":
+        order = np.strings.count(terms, " ")
+    else:  # str_len leaves out a NUL at the end
+        order = np.strings.str_len(np.strings.add(terms, ".")) - 2
     return np.minimum(np.maximum(order, 0), 11).astype(np.int8)
