@@ -10,10 +10,8 @@ slowest of thousands of calls is one that had to wait for its turn.
 from __future__ import annotations
 
 import argparse
-import gc
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +21,8 @@ from benchmarks.bayes.page import Page
 from benchmarks.machine import machine_record
 from benchmarks.pages import recorded_command
 from benchmarks.stream.corpora import corpora_page
+from benchmarks.stream.tables import tables_page
+from benchmarks.stream.timed import quantiles, timed, verdict, verdicts_on_spikes
 from tallybayes import TextNB
 
 __all__ = ["main"]
@@ -33,7 +33,6 @@ DOCUMENTS, TOKENS, CLASSES = 3_000, 300, 2
 IN_ONE = 1_000  # terms of a document that the vocabulary is learned from
 EXPONENT = 1.05  # of Zipf's law
 BAR_MEDIAN, BAR_GROWTH, BAR_RIVER = 0.15, 1.5, 5.0  # milliseconds, and ratios
-BAR_RARE, BAR_WORST = 2.0, 20.0
 BOUND = 1e-9  # of a difference of two probabilities
 
 MODELS: dict[str, dict[str, Any]] = {
@@ -65,30 +64,6 @@ def whole_vocabulary(vocabulary: int) -> Iterator[tuple[str, str]]:
     for i, begin in enumerate(range(0, vocabulary, IN_ONE)):
         terms = range(begin, min(begin + IN_ONE, vocabulary))
         yield " ".join(f"w{t}" for t in terms), f"class{i % CLASSES}"
-
-
-def timed(
-    stream: list[tuple[str, str]],
-    predict: Callable[[str], Any],
-    learn: Callable[[str, str], Any],
-) -> tuple[dict[str, np.ndarray], list[dict[str, float]]]:
-    """Milliseconds of each prediction and of each document learned; some of the probabilities."""
-    predicted, learned, said = [], [], []
-    gc.collect()
-    gc.disable()
-    for i, (document, label) in enumerate(stream):
-        begin = time.thread_time()
-        found = predict(document)
-        between = time.thread_time()
-        learn(document, label)
-        end = time.thread_time()
-        predicted.append(between - begin)
-        learned.append(end - between)
-        if i % 100 == 0:
-            said.append(found)
-    gc.enable()
-    times = {"predict": np.array(predicted) * 1e3, "learn": np.array(learned) * 1e3}
-    return times, said
 
 
 def ours(
@@ -129,11 +104,6 @@ def shown(name: str, model: str, vocabulary: int, times: dict[str, Any]) -> list
     return cells
 
 
-def verdict(met: bool, about: str) -> str:
-    """A line about a bar."""
-    return f"- {'met' if met else 'MISSED'}: {about}"
-
-
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     options = argparse.ArgumentParser(
@@ -153,6 +123,13 @@ def parser() -> argparse.ArgumentParser:
         help="SMS, Enron and 20 Newsgroups instead, so many documents of each at most, from the "
         "folder that TALLYBAYES_DATA names; SMS and Enron with bogofilter, where it is installed",
     )
+    options.add_argument(
+        "--tables",
+        type=int,
+        metavar="ROWS",
+        help="tables instead, so many rows of each at most: Adult, from the folder that "
+        "TALLYBAYES_DATA names, and tables with 40,000 and 100,000 levels",
+    )
     options.add_argument("--output", type=Path, metavar="FOLDER")
     return options
 
@@ -160,8 +137,9 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: list[str]) -> int:
     """Runs the command; see :func:`parser`."""
     chosen = parser().parse_args(argv)
-    if chosen.corpora is not None:
-        page, command = corpora_page(chosen.corpora), recorded_command("stream", argv)
+    if chosen.corpora is not None or chosen.tables is not None:
+        page = tables_page(chosen.tables) if chosen.tables else corpora_page(chosen.corpora)
+        command = recorded_command("stream", argv)
         page.publish(chosen.output or RESULTS, command, machine_record(), "")
         return 0
     rows, verdicts, record, right = [], [], [], True
@@ -194,19 +172,13 @@ def main(argv: list[str]) -> int:
                         "name": name,
                         "model": model,
                         "terms": vocabulary,
-                        "milliseconds": {step: _quantiles(took[step]) for step in took},
+                        "milliseconds": {step: quantiles(took[step]) for step in took},
                     }
                 )
             for step, values in times.items():
                 medians[model, step, vocabulary] = float(np.median(values))
                 about = f"{model}, {vocabulary:,} terms, {step}"
-                rare, worst = float(np.quantile(values, 0.999)), float(values.max())
-                verdicts.append(
-                    verdict(rare <= BAR_RARE, f"{about}: p99.9 {rare:.2f} ms (≤ {BAR_RARE:g})")
-                )
-                verdicts.append(
-                    verdict(worst <= BAR_WORST, f"{about}: worst {worst:.2f} ms (≤ {BAR_WORST:g})")
-                )
+                verdicts += verdicts_on_spikes(about, values)
     for (model, step, vocabulary), took in medians.items():
         about = f"{model}, {vocabulary:,} terms, {step}: {took:.3f} ms"
         if vocabulary <= VOCABULARIES[1]:
@@ -227,14 +199,6 @@ def main(argv: list[str]) -> int:
     partly = "" if whole else "a part of the documents or vocabularies"
     page.publish(folder, recorded_command("stream", argv), machine_record(), partly)
     return 0 if right else 1
-
-
-def _quantiles(values: np.ndarray) -> dict[str, float]:
-    return {
-        "median": float(np.median(values)),
-        "p99.9": float(np.quantile(values, 0.999)),
-        "worst": float(values.max()),
-    }
 
 
 if __name__ == "__main__":

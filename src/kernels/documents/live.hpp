@@ -239,7 +239,10 @@ private:
     // use(number, entries, how many), until it is false
     template <class Use>
     bool each_document(Use&& use) {
-        for (const Entry& e : entries_) counts.prefetch(e.term);
+        for (const Entry& e : entries_) {
+            counts.prefetch(e.term);
+            if (reading.event == LiveEvent::weighted) vocabulary_.prefetch(e.term);
+        }
         for (const Entry& e : entries_) counts.prefetch_next(e.term);
         for (std::size_t i = 0; i + 1 < ends_.size(); ++i)
             if (!use(i, entries_.data() + ends_[i], ends_[i + 1] - ends_[i])) return false;

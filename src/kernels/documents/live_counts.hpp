@@ -119,17 +119,20 @@ public:
             });
             return product.value();
         }
-        if (!with_absent_) {
-            for (LiveClass& c : classes) c.absent = AbsentTerms();
-            with_absent_ = true;
-            alpha_ = alpha;
-            for (std::size_t t = 0; t < first_.room(); ++t)
-                each_kept(static_cast<u32>(t), [&](const LivePair& p) {
-                    change_absent(static_cast<u32>(t), p, 0.0, p.count);
-                });
-        }
+        keep_absent(alpha);
         LiveClass& c = classes[own];
         return c.absent.value(kept(c.documents), alpha * scale_);
+    }
+    // What these need of all terms.
+    void keep_absent(double alpha) {
+        if (with_absent_) return;
+        for (LiveClass& c : classes) c.absent = AbsentTerms();
+        with_absent_ = true;
+        alpha_ = alpha;
+        for (std::size_t t = 0; t < first_.room(); ++t)
+            each_kept(static_cast<u32>(t), [&](const LivePair& p) {
+                change_absent(static_cast<u32>(t), p, 0.0, p.count);
+            });
     }
     double frequency(u32 t) const {
         double found = 0.0;

@@ -4,6 +4,7 @@
 #pragma once
 #include <array>
 #include <memory>
+#include <unordered_map>
 
 #include "text/reader.hpp"
 #include "text/sinks.hpp"
@@ -221,7 +222,10 @@ public:
         const u8* at = reinterpret_cast<const u8*>(padded.data());
         if (rules_.text.unit != Unit::words) return by_characters(at, size);
         u32 node = by_words(at, size);
-        if (node == NO_TERM) node = word(at, size);
+        if (node == NO_TERM) {
+            node = word(at, size);
+            odd_names_[node] = static_cast<u32>(std::count(at, at + size, u8(' ')));
+        }
         if (node == STOP_WORD) throw std::invalid_argument("a term is a word that is left out");
         return node;
     }
@@ -232,11 +236,10 @@ public:
         const LiveTerms& all = growing_.terms;
         u32 found = 0;
         for (; all.terms[node].parent != ROOT; node = all.terms[node].parent) ++found;
-        if (rules_.text.unit != Unit::words) return found;
-        const u32 first = all.terms[node].symbol;  // of a name that the rules never make
-        const u8* at = all.word_at(first);
-        return found + static_cast<u32>(std::count(at, at + all.word_size(first), u8(' ')));
+        const auto odd = odd_names_.empty() ? odd_names_.end() : odd_names_.find(node);
+        return odd == odd_names_.end() ? found : found + odd->second;
     }
+    void prefetch(u32 node) const { __builtin_prefetch(&growing_.terms.terms[node]); }
 
     // Appends the name; `path` is scratch.
     void spell(u32 node, std::vector<u32>& path, std::vector<u8>& out) const {
@@ -294,6 +297,7 @@ private:
     }
 
     LiveRules rules_;
+    std::unordered_map<u32, u32> odd_names_;  // spaces in names that the rules never make
     Terms stops_;
     GrowingSinkOf<LiveTerms> growing_;
     KnownSink known_{growing_.terms};

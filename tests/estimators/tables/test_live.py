@@ -16,6 +16,7 @@ from tallybayes import NaiveBayes
 from tallybayes.errors import NegativeTally, StaleWarning, UnseenLevel
 from tallybayes.estimators.locked_learning import LIVE
 from tallybayes.families import Bernoulli, Binned, Categorical, Dirichlet, Gaussian, Poisson
+from tallybayes.models.live import score
 from tallybayes.models.live.score import (
     FEW_ROWS,
     MAX_GROWTH,
@@ -124,6 +125,65 @@ def test_after_so_many_more_rows_everything_is_chosen_again(held, room):
             assert LIVE in vars(stream.model)
     assert LIVE not in vars(stream.model)
     stream.agrees(row)
+
+
+@pytest.fixture
+def many_levels(monkeypatch):
+    """Every table has so many levels that they are not read again."""
+    monkeypatch.setattr(score, "MAX_CELLS_READ_AGAIN", 0)
+
+
+@pytest.mark.usefixtures("many_levels")
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.MixedColumnWarning")
+@pytest.mark.parametrize("columns", [*SETTLED.values(), "auto"], ids=[*SETTLED, "auto"])
+@pytest.mark.parametrize("options", [{}, {"missing": "level"}], ids=str)
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_columns_of_numbers_are_chosen_again_while_levels_follow(columns, options, forgotten):
+    model = NaiveBayes(columns, **options)
+    stream = Stream(model, 100)
+    known, more = stream.known, rows(130, seed=3)
+    more[40][0].update({"new": "a", "far": 1e3})
+    if columns == "auto":  # others declare it as numbers
+        more[60][0]["m"] = "x"
+    renewed = 0
+    for row, label in more:
+        due = LIVE in vars(model) and vars(model)[LIVE].choices_are_due
+        stream.learn(row, label)
+        if due and LIVE in vars(model):
+            renewed += 1
+            assert not vars(model)[LIVE].choices_are_due
+            twin = clone(model).fit([r for r, _, _ in known[:-1]], [c for _, c, _ in known[:-1]])
+            twin.predict_one(row)
+            twin.learn_one(row, label)
+            assert LIVE in vars(twin)
+            others = {"new": "a"}, {"far": 5.0}, {"m": row.get("m", 1.0)}, {"t": "?"}
+            for asked in (row, {}, *({"n": 0.5, **other} for other in others)):
+                expected = twin.predict_proba_one(asked)
+                assert model.predict_proba_one(asked) == pytest.approx(expected, rel=1e-9)
+        model.predict_one(row)
+        if forgotten and renewed and "m" in row and row["m"] != "x":
+            model.forget_one(*stream.known.pop())
+            model.predict_one(row)
+    assert renewed >= (1 if forgotten else 2)  # a level that goes with its row is read again
+    answers = [model.predict_proba_one(row) for row, _ in more]
+    fresh = stream.fitted(clone(model)).predict_proba([row for row, _ in more])
+    if columns in (SETTLED["levels"], SETTLED["alphas"]):
+        np.testing.assert_allclose([[*a.values()] for a in answers], fresh, rtol=1e-9)
+    np.testing.assert_allclose(model.predict_proba([row for row, _ in more]), fresh, rtol=1e-8)
+
+
+@pytest.mark.usefixtures("many_levels")
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.StaleWarning")
+@pytest.mark.parametrize("options", [{"alpha": "auto"}, {"half_life": 300.0}], ids=str)
+def test_everything_is_read_again_where_levels_are_chosen_or_fade(options):
+    stream = Stream(NaiveBayes(**options), 100)
+    for row, label in rows(40, seed=3):
+        stream.learn(row, label)
+        if LIVE not in vars(stream.model):
+            break
+        assert not vars(stream.model)[LIVE].kept
+        stream.model.predict_one(row)
+    assert LIVE not in vars(stream.model)
 
 
 def test_levels_that_come_are_learned_and_smoothed():

@@ -59,6 +59,8 @@ public:
             model_.counts.classes[k].documents = documents.data()[k];
         model_.counts.set_pruned(pruned);
         model_.in_order(std::move(nodes));
+        const LiveReading& r = model_.reading;
+        if (r.event == LiveEvent::bernoulli && model_.counts.fades()) model_.counts.keep_absent(r.alpha);
     }
     void fix_idf(std::optional<InVector<u8>> bytes, InVector<i64> names, InVector<double> idf,
                  double other) {

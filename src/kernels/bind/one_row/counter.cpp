@@ -163,18 +163,19 @@ public:
     }
 
     // classes, class counts, sums of squared weights, for each column: name, holds, and what was counted; and for each group
-    // its origin and n, n's rest, S1 and S2 (each hi and lo) of each class, or None
-    nb::tuple counted() const {
+    // its origin and n, n's rest, S1 and S2 (each hi and lo) of each class, or None; without some columns
+    nb::tuple counted(nb::frozenset without) const {
         need_idle();
         nb::list columns;
         for (auto& column : columns_) {
+            if (without.contains(column.name)) continue;
             if (!column.levels.empty()) {
-                nb::list counts;
-                for (std::size_t i = 0; i < column.levels.size(); ++i)
-                    counts.append(as_array(i < column.counts.size() ? column.counts[i]
-                                                                     : std::vector<double>{}));
+                const std::size_t K = classes_.size();
+                std::vector<double> counts(column.levels.size() * K);  // [level][class]
+                for (std::size_t i = 0; i < column.counts.size(); ++i)
+                    std::copy(column.counts[i].begin(), column.counts[i].end(), &counts[i * K]);
                 columns.append(nb::make_tuple(column.name, static_cast<int>(TEXTS),
-                                              list_of(column.levels), counts));
+                                              list_of(column.levels), as_array(counts)));
             }
             if (column.started) {
                 std::vector<double> moments;
@@ -376,7 +377,7 @@ void bind_row_counter(nb::module_& m) {
         .def("forget", &RowCounter::forget, "row"_a, "label"_a, "weight"_a)
         .def("largest", &RowCounter::largest)
         .def("learn", &RowCounter::learn, "row"_a, "label"_a, "weight"_a)
-        .def("counted", &RowCounter::counted)
+        .def("counted", &RowCounter::counted, "without"_a)
         .def_prop_ro("names", &RowCounter::names)
         .def_ro("holds", &RowCounter::holds)
         .def_ro("rows", &RowCounter::rows);

@@ -103,22 +103,16 @@ def hold(counter: Counter, tally: TableTally) -> None:
             counter.hold_numbers(at[names[0]], counts.origin[0], moments, *cells, about_origin)
 
 
-def _by_class(parts: list[Array], order: NDArray[np.intp]) -> Array:
-    """Counts (n_classes, n) from an array per cell that may be short of classes without counts."""
-    wide = np.zeros((len(parts), len(order)))
-    for row, part in zip(wide, parts, strict=True):
-        row[: len(part)] = part
-    return np.ascontiguousarray(wide[:, order].T)
-
-
 def counted_rows(
     counter: Counter,
     together: Mapping[tuple[str, ...], Kind],
     analyzers: Mapping[str, Analyzer],
+    without: frozenset[str] = frozenset(),
 ) -> TableTally:
     """What a counter has counted, as a tally in a schema of its own; `together` are groups of
-    columns, whose sums or cross moments are what counts, `analyzers` columns of text."""
-    labels, class_count, squared_weights, columns, crossed = counter.counted()
+    columns, whose sums or cross moments are what counts, `analyzers` columns of text, `without`
+    columns that are left out."""
+    labels, class_count, squared_weights, columns, crossed = counter.counted(without)
     array = np.array(labels)
     if array.ndim != 1 or array.dtype.kind not in "iufbU" or array.tolist() != labels:
         array = np.empty(len(labels), dtype=object)
@@ -147,7 +141,7 @@ def counted_rows(
 
 
 def _levels(name: str, counts: list[Any], order: NDArray[np.intp]) -> list[Group]:
-    table = _by_class(counts[1], order)
+    table = counts[1].reshape(-1, len(order)).T[order]
     seen: NDArray[np.bool_] = np.asarray(table.any(axis=0))
     if not seen.any():
         return []
@@ -160,7 +154,7 @@ def _texts(
     name: str, counts: list[Any], order: NDArray[np.intp], analyzer: Analyzer
 ) -> list[Group]:
     """Texts that were counted as levels, as document frequencies of their terms."""
-    table = _by_class(counts[1], order)
+    table = counts[1].reshape(-1, len(order)).T[order]
     codes, of_row = np.nonzero(table)
     weights, n = np.ascontiguousarray(table[codes, of_row]), len(order)
     return text_group(name, counts[0], of_row, analyzer, codes.astype(np.int32), n, weights)

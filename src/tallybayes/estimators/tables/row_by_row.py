@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from abc import abstractmethod
 from collections.abc import Mapping
 from contextlib import suppress
@@ -9,6 +10,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 
+from tallybayes.engines.groups import merged_tables
 from tallybayes.engines.memory.one_row import counted_rows, hold
 from tallybayes.errors import UnseenLevel
 from tallybayes.estimators.base import TallyClassifier
@@ -166,7 +168,7 @@ class RowByRow(TallyClassifier):
         rows, given = self.__dict__.get("_rows"), w
         if rows is None:
             rows = self._open_rows(x)
-        live = self.__dict__.get(LIVE)
+        live = self._live_score(rows)
         try:
             w = given * self._class_weight_to_learn().get(y, 1.0)
             weight = w * self._growth(rows.rows)
@@ -220,6 +222,34 @@ class RowByRow(TallyClassifier):
                 if refused:  # it would be taken for one of a row that was not counted
                     raise RuntimeError("the row was counted; its score is read again") from error
                 raise
+
+    def _live_score(self, rows: Any) -> Any:
+        """The score that follows the rows, its choices made again where they are due; None where
+        there is none, or where everything has to be read again."""
+        live = self.__dict__.get(LIVE)
+        if live is None or not live.choices_are_due:
+            return live
+        model: TableModel = self.__dict__["_model"]
+        what, seen = self.__dict__["_row_declared"]
+        try:
+            tally = counted_rows(rows, what.together, what.analyzers, live.kept)
+            if not rows.holds:
+                pairs = zip(model.schema.groups, model.tally.groups, strict=True)
+                others = [(c, part) for c, part in pairs if live.kept.isdisjoint(c.names or ())]
+                groups, parts = zip(*others, strict=True) if others else ((), ())
+                schema = dataclasses.replace(model.schema, groups=groups)
+                tally = merged_tables(TableTally(schema, model.tally.classes, parts), tally)
+            of_others = model.with_tally(tally.held(tally.schema.classes))
+            names = [name for name in seen.joined(rows.names).seen if name not in live.kept]
+            of_others.seen = Names(names, seen.firm - live.kept)
+            with live.lock:
+                live.renew(of_others)
+        except BaseException as error:
+            self.__dict__.pop(LIVE, None)
+            if isinstance(error, Outgrown | ValueError):
+                return None
+            raise
+        return live
 
     def _class_weight_held(self) -> ClassWeights | None:
         if "_rows" in self.__dict__:
@@ -311,7 +341,8 @@ class RowByRow(TallyClassifier):
                 raise
             if live is not None:  # it has followed the same rows
                 self.__dict__[LIVE] = live
-        live = self.__dict__.pop(LIVE, None)
+        live = self._live_score(rows)
+        self.__dict__.pop(LIVE, None)
         try:
             w *= self.__dict__["_row_class_weight"].get(y, 1.0)
             if not (w > 0.0 and rows.forget(row, y, w)):

@@ -4,6 +4,9 @@ Families, bins, widths, strengths and sizes of negative binomials stay as they w
 tally was last read; the counts of the cells of each row are updated. The tally is read again, and
 everything chosen again, when the rows have grown by a share or a row does not fit these choices.
 
+Where the tally has many levels, only the columns of numbers are read again, and the levels, for
+which nothing is chosen, go on following their rows: a question then never waits for all of them.
+
 The cells of all columns stand side by side: a row takes a handful of array operations, however many
 columns it has.
 """
@@ -41,6 +44,8 @@ FEW_ROWS = 1000
 MAX_GROWTH, MAX_GROWTH_OF_MANY = 0.25, 1.0
 """Rows learned since the tally was read, as a share of those it held, until it is read again: of up
 to FEW_ROWS, and of more. The choices of many rows seldom change."""
+MAX_CELLS_READ_AGAIN = 5_000
+"""Levels and cells of all columns up to which everything is read again."""
 MAX_UNASKED_ROWS = 64
 """Rows learned without a question in between after which following them no longer pays. Documents
 are followed however many come: reading all of their terms again costs far more."""
@@ -58,8 +63,14 @@ class LiveScore:
         As it was read; its tally does not change.
     fading : float
         What is left of the weight of each row after one more was learned.
+
+    Attributes
+    ----------
+    kept : frozenset of str
+        The columns that stay as they are when choices are made again; none where all are read.
     """
 
+    kept: frozenset[str]
     prior: ClassPrior
     classes: ClassCounts
     rank: dict[Any, int]
@@ -80,10 +91,8 @@ class LiveScore:
         self.prior = model.prior
         self.classes = ClassCounts(classes.count.copy(), classes.squared_weights.copy())
         self.rank = {label: k for k, label in enumerate(model.schema.classes.tolist())}
-        self.fallback = int(np.argmax(model.log_prior))
         self.lock = new_lock(self, "lock", in_place=True)
-        rows = float(classes.effective_rows.sum())
-        self.room = rows * (MAX_GROWTH if rows <= FEW_ROWS else MAX_GROWTH_OF_MANY)
+        self._make_room(model)
         self.unasked = 0
         self.found = 0
         self.cells = LiveCells(len(self.rank))
@@ -94,6 +103,41 @@ class LiveScore:
         if all(documents):  # nothing is chosen by the counts
             self.room = np.inf
         self.together = columns_together(self.columns)
+        chosen = not isinstance(model.reading.alpha, float) or model.chosen.calibration is not None
+        few = self.cells.size <= MAX_CELLS_READ_AGAIN
+        levels = [c.name for c in self.columns if not isinstance(c, NumbersColumn)]
+        self.kept = frozenset(() if fading != 1.0 or chosen or few else levels)
+
+    def _make_room(self, model: TableModel) -> None:
+        self.fallback = int(np.argmax(model.log_prior))
+        rows = float(model.tally.classes.effective_rows.sum())
+        self.room = rows * (MAX_GROWTH if rows <= FEW_ROWS else MAX_GROWTH_OF_MANY)
+
+    @property
+    def choices_are_due(self) -> bool:
+        """Whether columns should be read again before the next row is learned."""
+        return self.room < 1.0 and bool(self.kept)
+
+    def renew(self, model: TableModel) -> None:
+        """Makes choices again.
+
+        Parameters
+        ----------
+        model : TableModel
+            Of all rows so far, without the columns that are kept.
+
+        Raises
+        ------
+        Outgrown
+            If a column cannot follow rows as it is read now.
+        """
+        parts = model.score.parts
+        if self.cells.growth != 1.0 or not all(part.follows_rows for part in parts):
+            raise Outgrown
+        read = [live_column(part, self.cells) for part in parts]
+        self.columns = [c for c in self.columns if c.name in self.kept] + read
+        self.together = columns_together(self.columns)
+        self._make_room(model)
 
     doubtful = True  # it looks at no value
 
