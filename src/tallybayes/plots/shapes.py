@@ -290,7 +290,7 @@ def draw_estimates(
 
 
 # ---- horizontal bars with a number each, from top to bottom --------------------------------------
-LINE_HEIGHT = 0.28  # inches
+BAR_HEIGHT = 0.28  # inches
 WIDTH = 6.4
 NUMBER_MARGIN = 0.16  # for numbers, as a share of what is drawn
 
@@ -311,7 +311,7 @@ def bars_from_above(
 ) -> tuple[Any, list[Any]]:
     """The axes, and a bar for each value with its number at its end; new axes if there are none."""
     if ax is None:
-        ax = need_axes(None, (WIDTH, 1.0 + LINE_HEIGHT * max(2, len(names))))
+        ax = need_axes(None, (WIDTH, 1.0 + BAR_HEIGHT * max(2, len(names))))
     bars = ax.barh(np.arange(len(names)), values, height=0.7, color=colours)
     ax.bar_label(bars, words, padding=3, fontsize="small")
     drawable_ticks(ax, "y", names)

@@ -400,7 +400,7 @@ class Cholesky:
 MAX_PARAMETERS = 4000  # parameters, of a Hessian
 MAX_WHOLE_PARAMETERS = 400  # parameters up to which it is whole, and not made of blocks
 MAX_HESSIAN_AGE = 25  # steps after which it is made again
-MIN_HESSIAN_ROWS = 4000  # rows that it is made of
+MIN_CLASS_HESSIAN_ROWS = 4000  # rows that it is made of
 
 
 class Curvature:
@@ -451,7 +451,7 @@ def class_weights(
         As another descent has left it; this one starts with it and leaves what it has seen later.
     """
     size = loss.n_classes * (loss.d + 1)
-    some = loss.some(max(MIN_HESSIAN_ROWS, 2 * size))
+    some = loss.some(max(MIN_CLASS_HESSIAN_ROWS, 2 * size))
     seen = curvature or Curvature()
     at_once = seen.known
 
