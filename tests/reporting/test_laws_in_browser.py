@@ -11,8 +11,7 @@ import pytest
 import tallybayes
 from tallybayes import NaiveBayes
 from tallybayes.families import Gaussian, NegativeBinomial, NormalInverseGamma
-from tallybayes.reporting.form.of_tables import form_of_table
-from tallybayes.reporting.form.terms import CurveTerm
+from tallybayes.reporting.form import CurveTerm, form_of_table
 
 PRIOR = NormalInverseGamma(mean=2.0, strength=1.0, shape=2.0, scale=1.0)
 FAMILIES = {

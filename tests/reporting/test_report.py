@@ -32,7 +32,7 @@ from tallybayes import (
     leave_one_out,
 )
 from tallybayes.cross_validation import usual_folds
-from tallybayes.reporting.page.rendering import rendered
+from tallybayes.reporting.report import rendered
 from tallybayes.text import TextNB
 
 CLOSE = {"rtol": 1e-6, "atol": 1e-9}
@@ -508,14 +508,14 @@ def test_bad_input_is_named():
 
 def test_without_jinja2_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    from tallybayes.reporting.page import rendering
+    from tallybayes.reporting.report import _template
 
-    rendering._template.cache_clear()
+    _template.cache_clear()
     try:
         with pytest.raises(ImportError, match=r"tallybayes\[report\]"):
             rendered(report("plain").data, "en")
     finally:
-        rendering._template.cache_clear()
+        _template.cache_clear()
 
 
 def test_importing_the_package_does_not_load_the_report():
@@ -528,7 +528,7 @@ def test_importing_the_package_does_not_load_the_report():
 
 
 def test_both_languages_have_the_same_words():
-    from tallybayes.reporting.page.rendering import _words
+    from tallybayes.reporting.report import _words
 
     assert _words("en").keys() == _words("zh").keys()
     for key, text in _words("en").items():

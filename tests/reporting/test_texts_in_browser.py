@@ -7,7 +7,7 @@ import unicodedata
 import numpy as np
 import pytest
 
-from tallybayes.reporting.form import of_documents
+from tallybayes.reporting import documents as forms
 from tallybayes.text import TextNB
 
 WORDS = "pay prize 123 free café naïve Straße ΟΔΟΣ İstanbul don't meeting 早上 天气 hello_x lunch"
@@ -83,13 +83,13 @@ def test_two_classes_and_a_page_without_room_for_all_terms(opened, monkeypatch):
     labels = ["yes" if label == "a" else "no" for label in labels]
     model = TextNB().fit(texts, labels)
     assert model.penalty_ is not None
-    monkeypatch.setattr(of_documents, "MAX_CHARACTERS", 4_000)
+    monkeypatch.setattr(forms, "MAX_CHARACTERS", 4_000)
     made = model.report(texts, labels, lang="zh")
     page = opened(made.html).page
     carried = set(page.evaluate("tallybayes.textModel.names"))
     assert len(carried) == made.data["textCut"]["terms"] < model.tally_.n_terms
     fresh = documents(60, 3)[0]
-    form = of_documents.text_form(model, model._counter.rows(texts, model.tally_))
+    form = forms.text_form(model, model._counter.rows(texts, model.tally_))
     kept = form.kept(model._counter.rows(fresh, model.tally_))
     assert set(model.tally_.terms[np.unique(kept.terms)].tolist()) <= carried
     expected = model._fitted().scorer.posterior(kept)

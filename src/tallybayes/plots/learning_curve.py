@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from tallybayes.plots.data import class_codes, need_fitted
 from tallybayes.plots.style import axes_grid, looks_of, name_axis
-from tallybayes.reporting.measures.learning_curve import LearningCurve, learning_curve
-from tallybayes.reporting.subjects.find import subject_of
+from tallybayes.reporting.measures import LearningCurve, learning_curve
+from tallybayes.reporting.subjects import subject_of
 from tallybayes.validation import as_rows, labels_of_rows, read_groups
 
 __all__ = ["LearningCurveDisplay"]

@@ -13,7 +13,7 @@ from tallybayes.plots.data import need_fitted
 from tallybayes.plots.shapes import bars_from_above, need_count
 from tallybayes.plots.style import RIGHT, legend, looks_of, name_axis
 from tallybayes.readable import plain
-from tallybayes.reporting.subjects.find import subject_of
+from tallybayes.reporting.subjects import subject_of
 
 __all__ = ["MissingDisplay"]
 

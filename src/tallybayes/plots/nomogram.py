@@ -14,7 +14,7 @@ from tallybayes.plots.points import TermValues, probabilities_of, term_values
 from tallybayes.plots.shapes import need_count
 from tallybayes.plots.style import axes_grid, drawable, drawable_ticks, library, looks_of, put_title
 from tallybayes.readable import plain
-from tallybayes.reporting.subjects.find import subject_of
+from tallybayes.reporting.subjects import subject_of
 
 __all__ = ["NomogramDisplay"]
 

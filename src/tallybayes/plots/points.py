@@ -13,10 +13,8 @@ from scipy.special import expit, log_softmax
 
 from tallybayes.models.calibration import Temperature
 from tallybayes.reporting.columns import ColumnFacts, number_text
-from tallybayes.reporting.form.form import Form
-from tallybayes.reporting.form.terms import GroupTerm, PairTerm
-from tallybayes.reporting.subjects.arrays import ArraySubject
-from tallybayes.reporting.subjects.contract import Subject
+from tallybayes.reporting.form import Form, GroupTerm, PairTerm
+from tallybayes.reporting.subjects import ArraySubject, Subject
 from tallybayes.tables.columns import text_of_days
 
 __all__ = ["TermValues", "probabilities_of", "term_values"]

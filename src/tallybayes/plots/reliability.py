@@ -12,8 +12,7 @@ from scipy.special import log_softmax
 from tallybayes.plots.data import class_codes, need_classifier
 from tallybayes.plots.style import legend, looks_of, name_axis, need_axes
 from tallybayes.readable import plain
-from tallybayes.reporting.measures.curves import Reliability, reliability
-from tallybayes.reporting.measures.figures import Predictions
+from tallybayes.reporting.measures import Predictions, Reliability, reliability
 from tallybayes.validation import labels_of_rows
 
 __all__ = ["ReliabilityDisplay"]

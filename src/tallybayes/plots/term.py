@@ -22,8 +22,7 @@ from tallybayes.plots.style import (
 )
 from tallybayes.readable import plain
 from tallybayes.reporting.columns import MAX_NATS, against_others
-from tallybayes.reporting.form.of_weighted import form_of_weighted
-from tallybayes.reporting.form.terms import CellTerm, PairTerm
+from tallybayes.reporting.form import CellTerm, PairTerm, form_of_weighted
 
 __all__ = ["TermDisplay", "WeightsDisplay"]
 

@@ -16,8 +16,7 @@ from tallybayes.plots.shapes import draw_passage, need_count, passage_height
 from tallybayes.plots.style import drawable_ticks, looks_of, name_axis, need_axes, put_title
 from tallybayes.readable import plain
 from tallybayes.reporting.rows import Step, steps_of
-from tallybayes.reporting.subjects.find import subject_of
-from tallybayes.reporting.subjects.tables import contributions_of
+from tallybayes.reporting.subjects import contributions_of, subject_of
 
 __all__ = ["WaterfallDisplay"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.reporting.form.form import Form
+from tallybayes.reporting.form import Form
 from tallybayes.tables.columns import text_of_days
 
 __all__ = ["MAX_CELLS", "Bin", "ColumnFacts", "Values", "added", "against_others", "bins_of"]

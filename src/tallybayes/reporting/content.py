@@ -3,31 +3,44 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.reporting.columns import ColumnFacts
-from tallybayes.reporting.copies import MAX_COMPARED_ROWS, near_copies
-from tallybayes.reporting.data_quality import Finding, findings_of
-from tallybayes.reporting.measures.curves import Ranking, Reliability, ranking, reliability
-from tallybayes.reporting.measures.figures import (
+from tallybayes.reporting.measures import (
     Estimate,
+    LearningCurve,
     Predictions,
+    Ranking,
+    Reliability,
     calibration_error,
     confusions,
+    learning_curve,
+    ranking,
+    reliability,
 )
-from tallybayes.reporting.measures.learning_curve import LearningCurve, learning_curve
 from tallybayes.reporting.rows import ShownRow, shown_rows
-from tallybayes.reporting.subjects.contract import Subject, Text
+from tallybayes.reporting.subjects import Subject, Text
 from tallybayes.validation import LeftOut, as_rows, labels_of_rows, places_of_labels, rows_of
 
-__all__ = ["Content", "Headline", "content_of"]
-
+__all__ = [
+    "MAX_COMPARED_ROWS",
+    "Content",
+    "Finding",
+    "Headline",
+    "content_of",
+    "findings_of",
+    "near_copies",
+]
 Array = NDArray[np.float64]
 
+
+# ---- what a report shows, and the rows that its figures are of -----------------------------------
 HOW = {"whole": "stated", "folds": "folds", "counts": "leave_one_out"}
 MAX_ROWS = 50_000
 """Rows that are predicted, at most."""
@@ -270,3 +283,130 @@ def _worth(
             predictions.log_proba[some], predictions.own[some], predictions.weight[some]
         )
     return subject.worth(X, predictions, learned)
+
+
+# ---- findings: what to look at in the data before trusting the figures ---------------------------
+MIN_CLASS_ROWS = 10  # rows of a rare class
+MAX_MISSING_SHARE = 0.4
+MIN_LEAK_ACCURACY = 0.98  # of the rows a single column classifies right
+MIN_ROWS_PER_CELL = 2.0  # rows a cell that may tell a class
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something to look at.
+
+    Parameters
+    ----------
+    kind : {"stale", "rare", "leak", "missing", "left_out", "copy"}
+        What it is about; the page has the words.
+    about : str
+        A class or a column.
+    value : float or str
+    """
+
+    kind: str
+    about: str = ""
+    value: float | str = ""
+
+
+def findings_of(
+    subject: Subject, columns: list[ColumnFacts], copies: list[tuple[str, str]]
+) -> list[Finding]:
+    """The findings to read before trusting the figures.
+
+    Parameters
+    ----------
+    subject : Subject
+    columns : list of ColumnFacts
+    copies : list of (str, str)
+        Near-copies.
+    """
+    found = [Finding("stale")] if subject.stale else []
+    rows = subject.class_rows
+    for label, count in zip(subject.classes.tolist(), rows.tolist(), strict=True):
+        if count < MIN_CLASS_ROWS:
+            found.append(Finding("rare", str(label), count))
+    largest = float(rows.max(initial=0.0)) / max(float(rows.sum()), 1e-300)
+    for column in columns:
+        if not column.used:
+            found.append(Finding("left_out", column.name, column.why))
+            continue
+        if column.missing >= MAX_MISSING_SHARE:
+            found.append(Finding("missing", column.name, column.missing))
+        right = _classified(column)
+        if right >= MIN_LEAK_ACCURACY and largest <= 1.0 - 2.5 * (1.0 - MIN_LEAK_ACCURACY):
+            found.append(Finding("leak", column.name, right))
+    return found + [Finding("copy", a, b) for a, b in copies]
+
+
+def _classified(column: ColumnFacts) -> float:
+    """The share of rows whose class is the most frequent one among the other rows of their
+    bin."""
+    if not column.bins:
+        return 0.0
+    counts = np.stack([b.counts for b in column.bins])
+    total = float(counts.sum())
+    enough = counts.sum(axis=1) > MIN_ROWS_PER_CELL
+    return float(counts[enough].max(axis=1, initial=0.0).sum()) / max(total, 1e-300)
+
+
+# ---- near-copies: columns that leave little of each other's entropy open -------------------------
+Codes = NDArray[np.intp]
+
+MAX_COMPARED_ROWS = 2_000
+"""Rows that columns are compared on, at most."""
+MAX_COLUMNS = 40  # that are compared
+MAX_OPEN_ENTROPY = 0.1  # of a column's entropy, which the other leaves open
+MIN_ENTROPY = 0.1  # nats: a column of less entropy is nearly constant
+MIN_ROWS_PER_CODE = 20  # rows a code
+N_BINS = 16  # of numbers
+
+
+def near_copies(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[tuple[str, str]]:
+    """Pairs of columns that nearly determine each other.
+
+    Parameters
+    ----------
+    rows : list of mappings
+        Values by column.
+    names : list of str
+        Columns, the most important ones first.
+    """
+    if len(rows) < 2 * MIN_ROWS_PER_CODE:
+        return []
+    codes = {name: _codes([row.get(name) for row in rows]) for name in names[:MAX_COLUMNS]}
+    entropies = {name: _entropy(of_rows) for name, of_rows in codes.items()}
+    compared = [
+        name
+        for name, of_rows in codes.items()
+        if entropies[name] > MIN_ENTROPY and (of_rows.max() + 1) * MIN_ROWS_PER_CODE <= len(rows)
+    ]
+    found = []
+    for a, b in combinations(compared, 2):
+        least, most = sorted((entropies[a], entropies[b]))
+        if least < (1.0 - MAX_OPEN_ENTROPY) * most:  # the joint entropy is at least that of either
+            continue
+        joint = _entropy(codes[a] * (codes[b].max() + 1) + codes[b])
+        if joint - least < MAX_OPEN_ENTROPY * least:
+            found.append((a, b))
+    return found
+
+
+def _codes(values: list[Any]) -> Codes:
+    """Codes of values; many different numbers are binned by rank."""
+    if all(value is None or isinstance(value, int | float) for value in values):
+        numbers = np.array([np.nan if v is None else v for v in values], dtype=np.float64)
+        there = numbers[~np.isnan(numbers)]
+        if len(np.unique(there)) > N_BINS:
+            edges = np.unique(np.quantile(there, np.linspace(0.0, 1.0, N_BINS + 1)[1:-1]))
+            place = np.searchsorted(edges, numbers, side="right") + 1
+            return np.asarray(np.where(np.isnan(numbers), 0, place))
+    at: dict[Any, int] = {}
+    return np.array([at.setdefault(value, len(at)) for value in values], dtype=np.intp)
+
+
+def _entropy(codes: Codes) -> float:
+    """The entropy of codes, in nats."""
+    counts = np.unique(codes, return_counts=True)[1] / len(codes)
+    return float(-(counts @ np.log(counts)))

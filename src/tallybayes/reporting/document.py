@@ -10,11 +10,10 @@ import numpy as np
 
 from tallybayes.reporting.columns import Bin, ColumnFacts
 from tallybayes.reporting.content import Content
-from tallybayes.reporting.form.encoding import rounded
-from tallybayes.reporting.measures.curves import Ranking, Reliability
+from tallybayes.reporting.form import rounded
+from tallybayes.reporting.measures import Ranking, Reliability
 from tallybayes.reporting.rows import ShownRow
-from tallybayes.reporting.subjects.contract import Subject, Text
-from tallybayes.reporting.subjects.tables import shown_value
+from tallybayes.reporting.subjects import Subject, Text, shown_value
 
 __all__ = ["document_of"]
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.reporting.measures.figures import Predictions
-from tallybayes.reporting.subjects.contract import Subject
+from tallybayes.reporting.measures import Predictions
+from tallybayes.reporting.subjects import Subject
 from tallybayes.validation import rows_of
 
 __all__ = ["Chosen", "ShownRow", "Step", "chosen_rows", "shown_rows", "steps_of"]

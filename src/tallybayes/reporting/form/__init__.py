@@ -1,1 +1,0 @@
-"""A fitted model as lookups and simple densities, which a page can evaluate by itself."""

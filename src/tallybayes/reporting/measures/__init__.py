@@ -1,1 +1,0 @@
-"""How good predictions are, as plain numbers."""

@@ -1,1 +1,0 @@
-"""The template, the styles and the scripts of the page."""
