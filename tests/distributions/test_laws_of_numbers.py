@@ -12,8 +12,8 @@ from scipy.integrate import quad
 from tallybayes import NaiveBayes
 from tallybayes.distributions.table import ScipyLaw, TransformedLaw, law_of
 from tallybayes.families import Binned, Gaussian, Multinomial, Poisson, Smooth
-from tallybayes.families.contract.density import NumberDensity
-from tallybayes.families.numeric.transforms import Transform
+from tallybayes.families.contract import NumberDensity
+from tallybayes.families.normal import Transform
 from tallybayes.parameters import Description
 
 N = 300

@@ -11,8 +11,7 @@ from scipy.special import i0e, i1e
 import tallybayes
 from tallybayes import NaiveBayes
 from tallybayes.families import Gaussian, LevelFamily, NumberDensity, NumberFamily, registry
-from tallybayes.families.contract.density import TunableDensity
-from tallybayes.families.contract.group_family import GroupFamily, GroupLikelihood
+from tallybayes.families.contract import GroupFamily, GroupLikelihood, TunableDensity
 from tallybayes.parameters import Description
 from tallybayes.testing.families import check_number_family
 

@@ -10,13 +10,12 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from tallybayes import NaiveBayes
-from tallybayes.families import Categorical, Gamma, Gaussian, NormalInverseGamma, Poisson
+from tallybayes.families import Categorical, Gamma, Gaussian, NormalInverseGamma, Poisson, contract
+from tallybayes.families.cells import CellLaw
 from tallybayes.families.class_prior import ClassPrior
-from tallybayes.families.contract import density
-from tallybayes.families.contract.cells import CellLaw
-from tallybayes.families.contract.density import best_alpha, class_evidence, each, law_score
-from tallybayes.families.counts.poisson import PoissonDensity
-from tallybayes.families.numeric.gaussian_density import GaussianDensity
+from tallybayes.families.contract import best_alpha, class_evidence, each, law_score
+from tallybayes.families.gaussian import GaussianDensity
+from tallybayes.families.poisson import PoissonDensity
 from tallybayes.parameters import ImproperPrior
 from tallybayes.tally import ClassCounts, GridCounts, Moments
 
@@ -142,7 +141,7 @@ def test_scores_of_many_alphas_are_scores_of_each(criterion, monkeypatch):
         own = [law_of(rows, a).own_without(np.minimum(rows, 1.0)) for a in alpha]
         expected = [(rows[rows > 0.0] * o[rows > 0.0]).sum() for o in own]
     np.testing.assert_allclose(found, expected, rtol=1e-9)
-    monkeypatch.setattr(density, "MAX_INTERMEDIATE", 7)
+    monkeypatch.setattr(contract, "MAX_INTERMEDIATE", 7)
     np.testing.assert_allclose(law_score(criterion, rows, law_of(rows), alpha), found, rtol=1e-12)
 
 

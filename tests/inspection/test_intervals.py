@@ -22,7 +22,7 @@ from tallybayes.families import (
     Poisson,
     Smooth,
 )
-from tallybayes.families.priors.draws import log_betas, log_dirichlet, log_gamma
+from tallybayes.families.priors import log_betas, log_dirichlet, log_gamma
 
 LEVELS = ["u", "v", "w"]
 

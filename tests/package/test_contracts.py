@@ -8,11 +8,14 @@ from pathlib import Path
 import tallybayes
 from tallybayes.engines.memory.scores.part import Part
 from tallybayes.engines.memory.scores.score_kinds import GROUPS, NUMBERS
-from tallybayes.families.contract.cells import CellLaw
-from tallybayes.families.contract.column_family import BinnedReading, ColumnFamily
-from tallybayes.families.contract.density import NumberDensity
-from tallybayes.families.contract.document_family import DocumentLikelihood
-from tallybayes.families.contract.group_family import GroupLikelihood
+from tallybayes.families.cells import CellLaw
+from tallybayes.families.contract import (
+    BinnedReading,
+    ColumnFamily,
+    DocumentLikelihood,
+    GroupLikelihood,
+    NumberDensity,
+)
 
 ROOT = Path(tallybayes.__file__).parent
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import log_softmax
 
-from tallybayes.families.contract.family import less
-from tallybayes.families.counts.pooled_counts import PooledCounts
+from tallybayes.families.negative_binomial import PooledCounts
 from tallybayes.tally import UNIT_ROWS
+from tallybayes.tally.base import less
 
 __all__ = ["likelihood_of_counts"]
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tallybayes.families.text.ratios import BINS, TermTable
+from tallybayes.families.text import BINS, TermTable
 from tallybayes.tokens.counting import Documents
 
 

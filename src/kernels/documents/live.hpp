@@ -204,7 +204,7 @@ public:
 
 private:
     static constexpr std::size_t AHEAD = 8;
-    static constexpr i64 BINS = 10, MAX_ORDER = 11;  // as families/text/ratios.py has them
+    static constexpr i64 BINS = 10, MAX_ORDER = 11;  // as families/text.py has them
 
     struct FixedIdf {
         double idf = 0.0;

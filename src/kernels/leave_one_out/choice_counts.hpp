@@ -1,6 +1,6 @@
 // Negative binomials of a column of counts: their sizes, and how well they tell the classes apart,
 // each row left out of its class's mean and size. The formulas are those of
-// families/counts/negative_binomial.py and families/counts/pooled_counts.py. For whole x,
+// families/negative_binomial.py. For whole x,
 //   ψ(r + x) − ψ(r) = Σ_{i<x} 1 / (r + i)   and   log Γ(r + x) − log Γ(r) = Σ_{i<x} log(r + i).
 #pragma once
 #include "leave_one_out/choice.hpp"

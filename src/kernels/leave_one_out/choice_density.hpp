@@ -1,5 +1,5 @@
 // Smoothed densities of a column of numbers, as candidates of its family: fine bins whose rows are
-// spread over their neighbours. The formulas are those of families/numeric/kernel_density.py.
+// spread over their neighbours. The formulas are those of families/smooth.py.
 #pragma once
 #include <cmath>
 

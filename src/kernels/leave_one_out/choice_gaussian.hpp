@@ -1,6 +1,5 @@
 // How well one Gaussian for each class separates the classes, each row left out, and whether some
-// values of a column are atoms. The formulas are those of families/numeric/gaussian.py,
-// families/numeric/pooled.py and families/numeric/atoms.py.
+// values of a column are atoms. The formulas are those of families/gaussian.py.
 #pragma once
 #include "leave_one_out/choice_cells.hpp"
 

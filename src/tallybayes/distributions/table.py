@@ -19,8 +19,8 @@ from tallybayes.distributions.base import ClassConditional, Index, Levels, shown
 from tallybayes.engines.memory.scores.correlated import CorrelatedPart
 from tallybayes.engines.memory.scores.counts import CountsPart
 from tallybayes.engines.memory.scores.part import LevelsPart, Part
-from tallybayes.families.numeric.transforms import Transform
-from tallybayes.families.priors.gamma_ratios import log_rising
+from tallybayes.families.normal import Transform
+from tallybayes.families.priors import log_rising
 from tallybayes.parameters import Density
 from tallybayes.tables import Empty, Mixed, Numbers, Strings, Table, read_table
 from tallybayes.tables.columns import strings_of

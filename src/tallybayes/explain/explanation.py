@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax, xlogy
 
 from tallybayes.explain.importances import frame
-from tallybayes.families.contract.density import class_evidence
+from tallybayes.families.contract import class_evidence
 from tallybayes.models.columns.text_terms import TextTerms
 from tallybayes.models.documents.contract import TextModel
 from tallybayes.models.table import TableModel

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from tallybayes.families.bernoulli import Bernoulli
+from tallybayes.families.binned import Binned
+from tallybayes.families.categorical import Categorical
 from tallybayes.families.class_prior import ClassPrior
-from tallybayes.families.contract.column_family import LevelFamily, NumberFamily
-from tallybayes.families.contract.density import NumberDensity
-from tallybayes.families.contract.family import Family
-from tallybayes.families.counts.complement import Complement
-from tallybayes.families.counts.multinomial import Multinomial
-from tallybayes.families.counts.negative_binomial import NegativeBinomial
-from tallybayes.families.counts.poisson import Poisson
-from tallybayes.families.lookup.bernoulli import Bernoulli
-from tallybayes.families.lookup.binned import Binned
-from tallybayes.families.lookup.categorical import Categorical
-from tallybayes.families.numeric.gaussian import Gaussian
-from tallybayes.families.numeric.kernel_density import Smooth
-from tallybayes.families.priors.dirichlet import Beta, Dirichlet
-from tallybayes.families.priors.gamma import Gamma
-from tallybayes.families.priors.normal_inverse_gamma import NormalInverseGamma
-from tallybayes.families.priors.normal_inverse_wishart import NormalInverseWishart
+from tallybayes.families.contract import Family, LevelFamily, NumberDensity, NumberFamily
+from tallybayes.families.gaussian import Gaussian
+from tallybayes.families.multinomial import Complement, Multinomial
+from tallybayes.families.negative_binomial import NegativeBinomial
+from tallybayes.families.poisson import Poisson
+from tallybayes.families.priors import (
+    Beta,
+    Dirichlet,
+    Gamma,
+    NormalInverseGamma,
+    NormalInverseWishart,
+)
 from tallybayes.families.registry import register_family
-from tallybayes.families.text.text import Text
+from tallybayes.families.smooth import Smooth
+from tallybayes.families.text import Text
 
 __all__ = [
     "Bernoulli",

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.errors import NegativeTally
-from tallybayes.families.contract.density import best_alpha, class_evidence, each
-from tallybayes.families.contract.family import log
-from tallybayes.families.priors.draws import log_dirichlet
+from tallybayes.families.contract import best_alpha, class_evidence, each, log
+from tallybayes.families.priors import log_dirichlet
 from tallybayes.tally import ClassCounts
 from tallybayes.tally.base import RESIDUE
 

@@ -14,16 +14,16 @@ from dataclasses import is_dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
-from tallybayes.families.contract.column_family import ColumnFamily
-from tallybayes.families.counts.multinomial import Multinomial
-from tallybayes.families.counts.negative_binomial import NegativeBinomial
-from tallybayes.families.counts.poisson import Poisson
-from tallybayes.families.lookup.bernoulli import Bernoulli
-from tallybayes.families.lookup.binned import Binned
-from tallybayes.families.lookup.categorical import Categorical
-from tallybayes.families.numeric.gaussian import Gaussian
-from tallybayes.families.numeric.kernel_density import Smooth
-from tallybayes.families.text.text import Text
+from tallybayes.families.bernoulli import Bernoulli
+from tallybayes.families.binned import Binned
+from tallybayes.families.categorical import Categorical
+from tallybayes.families.contract import ColumnFamily
+from tallybayes.families.gaussian import Gaussian
+from tallybayes.families.multinomial import Multinomial
+from tallybayes.families.negative_binomial import NegativeBinomial
+from tallybayes.families.poisson import Poisson
+from tallybayes.families.smooth import Smooth
+from tallybayes.families.text import Text
 
 __all__ = [
     "family_names",
@@ -58,7 +58,7 @@ def register_family(name: str, family: type[ColumnFamily]) -> type[ColumnFamily]
         Lower-case letters, digits and hyphens: "von-mises".
     family : type
         A frozen dataclass that is a ``LevelFamily`` or a ``NumberFamily``, see
-        :mod:`tallybayes.families.contract.column_family`. Its fields are what a user sets; they are
+        :mod:`tallybayes.families.contract`. Its fields are what a user sets; they are
         numbers, strings, lists or priors, so that a model file can hold them.
 
     Returns

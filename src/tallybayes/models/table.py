@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tallybayes.engines.memory.one_row import row_scorer
 from tallybayes.engines.memory.scores.table import TableScore
-from tallybayes.families.selection.choice import ReadAs
+from tallybayes.families.choice import ReadAs
 from tallybayes.models.base import Model
 from tallybayes.models.calibration import Calibration
 from tallybayes.models.columns.families import choices_fit, choose_columns, read_columns

@@ -217,7 +217,7 @@ class Description(NamedTuple):
 
 class Cells(Protocol):
     """A column of a table read as a lookup: log-probabilities of its cells, with every row or
-    without one; see :class:`tallybayes.families.contract.cells.CellLaw`."""
+    without one; see :class:`tallybayes.families.cells.CellLaw`."""
 
     @property
     def others_change(self) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tallybayes.families import Beta, ClassPrior, Gamma, NormalInverseGamma
-from tallybayes.families.priors.prior_and_posteriors import ParameterPrior
+from tallybayes.families.priors import ParameterPrior
 from tallybayes.models.table import TableModel
 from tallybayes.parameters import ImproperPrior
 from tallybayes.plots.data import class_conditional_of, column_named, need_fitted

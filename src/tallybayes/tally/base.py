@@ -28,6 +28,7 @@ __all__ = [
     "effective_row_weight",
     "effective_rows",
     "is_residue",
+    "less",
 ]
 
 
@@ -49,6 +50,19 @@ def is_residue(rest: Array, before: Array) -> NDArray[np.bool_]:
     """Where `rest`, left of `before` by a subtraction, is rounding and not a count."""
     size = np.abs(rest)
     return (size <= RESIDUE * np.abs(before)) & (size < 0.5)
+
+
+def less(whole: Array, part: Array | float, of: Array | None = None) -> Array:
+    """whole − part of weights, elementwise; what can only be rounding is 0.
+
+    A whole that may itself be what is left `of` a larger weight is rounded beside that.
+    """
+    rest: Array = np.asarray(whole - part)
+    rounding = rest <= RESIDUE * whole
+    if of is not None:
+        rounding |= (rest <= RESIDUE * of) & (rest < 0.5)
+    rest[rounding] = 0.0
+    return rest
 
 
 def is_nothing(rest: Array, before: Array) -> NDArray[np.bool_]:

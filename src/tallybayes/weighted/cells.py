@@ -90,7 +90,7 @@ class ColumnCells:
     @property
     def starts(self) -> Array:
         """The smallest number of each cell but the first: a number is in the cell that counts the
-        starts at or below it, as it is in :class:`tallybayes.families.lookup.bins.Bins`."""
+        starts at or below it, as it is in :class:`tallybayes.families.binned.Bins`."""
         assert self.edges is not None
         starts: Array = np.nextafter(self.edges, np.inf)
         return starts

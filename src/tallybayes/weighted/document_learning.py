@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from tallybayes import _kernels
-from tallybayes.families.text.ratios import BINS, GroupCounts, TermTable
+from tallybayes.families.text import BINS, GroupCounts, TermTable
 from tallybayes.threads import get_num_threads
 from tallybayes.tokens.counting import Documents
 from tallybayes.weighted.documents import (

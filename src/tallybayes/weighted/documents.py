@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve
 
 from tallybayes import _kernels
-from tallybayes.families.text.ratios import GroupCounts, TermTable, length_factor
+from tallybayes.families.text import GroupCounts, TermTable, length_factor
 from tallybayes.progress import steps
 from tallybayes.threads import get_num_threads
 from tallybayes.tokens.counting import Documents

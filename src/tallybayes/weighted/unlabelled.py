@@ -17,7 +17,7 @@ from scipy.special import log_softmax, softmax
 from threadpoolctl import threadpool_limits
 
 from tallybayes import _kernels
-from tallybayes.families.text.ratios import BINS, TermTable
+from tallybayes.families.text import BINS, TermTable
 from tallybayes.threads import get_num_threads
 from tallybayes.tokens.counting import Documents
 from tallybayes.weighted.document_learning import LearnedDocuments, finished, some_documents

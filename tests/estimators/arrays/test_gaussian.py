@@ -166,7 +166,7 @@ def test_epsilon_is_weighted():
 
 # ---- zero variance -----------------------------------------------------------------------------
 def test_a_variance_of_zero_becomes_a_billionth_of_the_columns():
-    """The stated rule, step 2 of :mod:`tallybayes.families.numeric.gaussian`."""
+    """The stated rule, step 2 of :mod:`tallybayes.families.gaussian`."""
     x = np.array([[1.0, 2.0], [1.0, 3.0], [2.0, 4.0], [3.0, 6.0]])
     model = GaussianNB(var_smoothing=0.0).fit(x, [0, 0, 1, 1])
     assert model.epsilon_ == 0.0

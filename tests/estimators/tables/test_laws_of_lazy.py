@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from estimators.model_laws import assert_close, quietly, rounding
 from tallybayes import LazyNaiveBayes, NaiveBayes
 from tallybayes.families import Categorical
-from tallybayes.families.selection.choice import UNDECLARED
+from tallybayes.families.choice import UNDECLARED
 from tallybayes.testing.edge_tables import COLUMNS, NUMBERS, edge_tables
 
 pytestmark = pytest.mark.filterwarnings("ignore::tallybayes.errors.TallyWarning")

@@ -18,7 +18,7 @@ from sklearn.datasets import load_iris
 from tallybayes import LazyNaiveBayes, NaiveBayes
 from tallybayes.errors import RuledOutWarning, UnseenLevel
 from tallybayes.families import Categorical, Dirichlet, Gaussian, Poisson
-from tallybayes.families.selection.choice import UNDECLARED
+from tallybayes.families.choice import UNDECLARED
 
 law = settings(max_examples=settings.default.max_examples // 2)  # each asks DuckDB many times
 

@@ -16,7 +16,7 @@ from tallybayes import LazyNaiveBayes, NaiveBayes
 from tallybayes.engines.sql.values import Bound, Written
 from tallybayes.errors import IncompatibleTallies, UnseenLevel
 from tallybayes.families import Bernoulli, Binned, Categorical, Dirichlet, Gaussian, Poisson
-from tallybayes.families.selection.choice import UNDECLARED
+from tallybayes.families.choice import UNDECLARED
 from tallybayes.sources.databases.names import quoted
 
 EVIL = [

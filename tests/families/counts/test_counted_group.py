@@ -11,7 +11,7 @@ from scipy import stats
 from scipy.special import gammaln
 
 from tallybayes.families import Dirichlet, Multinomial
-from tallybayes.families.counts.multinomial import MultinomialCounts
+from tallybayes.families.multinomial import MultinomialCounts
 from tallybayes.tally import FeatureSums
 
 words = st.lists(st.integers(0, 9), min_size=3, max_size=3)

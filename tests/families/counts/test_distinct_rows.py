@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallybayes.families.counts.distinct_rows import MAX_CODE, distinct_rows
+from tallybayes.families.negative_binomial import MAX_CODE, distinct_rows
 
 VALUES = st.sampled_from([0.0, 1.0, 2.0, 2.5, -1.0, 7.0, MAX_CODE - 1.0, float(MAX_CODE), 1e300])
 

@@ -8,7 +8,7 @@ from scipy import stats
 
 from tallybayes import NaiveBayes
 from tallybayes.families import Poisson
-from tallybayes.families.counts.poisson import MOST_COUNTS
+from tallybayes.families.poisson import MOST_COUNTS
 
 RATES = {"low": (0.4, 3.0), "high": (300.0, 900.0), "beyond any table": (40.0, 1e5)}
 

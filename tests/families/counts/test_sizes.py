@@ -7,7 +7,7 @@ from decimal import Decimal, localcontext
 import numpy as np
 import pytest
 
-from tallybayes.families.counts.sizes import MAX_LOG_SIZE, Sizes
+from tallybayes.families.negative_binomial import MAX_LOG_SIZE, Sizes
 
 NONE = np.zeros(1)
 FIRST = np.zeros(1, dtype=np.intp)

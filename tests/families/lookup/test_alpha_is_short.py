@@ -22,7 +22,7 @@ from tallybayes.families import (
     NormalInverseGamma,
     Poisson,
 )
-from tallybayes.families.counts.multinomial import MultinomialCounts
+from tallybayes.families.multinomial import MultinomialCounts
 from tallybayes.tally import ClassCounts, FeatureSums, LevelCounts
 
 ALPHAS = [1e-10, 0.1, 0.5, 1.0, 10.0, 1e10]

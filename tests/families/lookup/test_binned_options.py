@@ -7,7 +7,7 @@ import pytest
 
 from tallybayes import NaiveBayes
 from tallybayes.families import Binned, Smooth
-from tallybayes.families.lookup import binned as module
+from tallybayes.families import binned as module
 from tallybayes.tally import GridCounts
 
 

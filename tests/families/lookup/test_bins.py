@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tallybayes import _kernels
-from tallybayes.families.lookup.bins import quantile_bins, quantile_bins_of_each
+from tallybayes.families.binned import quantile_bins, quantile_bins_of_each
 from tallybayes.tally import UNIT_ROWS, GridCounts, RowWeights
 
 

@@ -10,8 +10,8 @@ from scipy.stats import invwishart, multivariate_normal, multivariate_t
 from tallybayes.engines.memory.arrays import ArrayEngine
 from tallybayes.engines.memory.scores.correlated import CorrelatedPart
 from tallybayes.families import Gaussian, NormalInverseGamma, NormalInverseWishart
-from tallybayes.families.multivariate.gaussian_group import GaussianGroup, LeftOut
-from tallybayes.families.numeric.gaussian_density import GaussianDensity
+from tallybayes.families.gaussian import GaussianDensity
+from tallybayes.families.gaussian_group import GaussianGroup, LeftOut
 from tallybayes.schema import Columns
 from tallybayes.tally import CrossMoments, GridCounts
 

@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tallybayes import NaiveBayes
-from tallybayes.families.numeric.atoms import Atoms, atom_cells
-from tallybayes.families.numeric.gaussian_density import GaussianDensity
-from tallybayes.families.numeric.pooled import Pooled
-from tallybayes.families.selection.choice import UNDECLARED
+from tallybayes.families.choice import UNDECLARED
+from tallybayes.families.gaussian import Atoms, GaussianDensity, Pooled, atom_cells
 from tallybayes.tally import GridCounts, Moments
 
 RNG = np.random.default_rng(12)

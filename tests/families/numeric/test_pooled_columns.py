@@ -10,12 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tallybayes.engines.memory.scores.pooled_columns import PooledColumns
-from tallybayes.families.numeric.atoms import Atoms
-from tallybayes.families.numeric.gaussian_density import GaussianDensity
-from tallybayes.families.numeric.pooled import Pooled
-from tallybayes.families.numeric.transforms import Transform
-from tallybayes.families.priors.normal_inverse_gamma import NormalInverseGamma
-from tallybayes.families.selection.choice import UNDECLARED
+from tallybayes.families.choice import UNDECLARED
+from tallybayes.families.gaussian import Atoms, GaussianDensity, Pooled
+from tallybayes.families.normal import Transform
+from tallybayes.families.priors import NormalInverseGamma
 from tallybayes.tally import GridCounts, Moments
 
 FAMILIES = {

@@ -12,7 +12,7 @@ from sklearn.preprocessing import PowerTransformer
 from tallybayes import NaiveBayes
 from tallybayes.engines.memory.tables import collect_table
 from tallybayes.families import Gaussian
-from tallybayes.families.numeric.transforms import Transform, class_moments, transform_of
+from tallybayes.families.normal import Transform, class_moments, transform_of
 from tallybayes.tables import read_table
 from tallybayes.tally import GridCounts
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallybayes.families.priors.gamma_ratios import log_counts_evidence, log_rising
+from tallybayes.families.priors import log_counts_evidence, log_rising
 
 BASES = [1e-300, 1e-10, 0.5, 1.0, 15.9, 16.0, 17.0, 1e3, 1e6, 1e10, 1e12]
 STEPS = [0.0, 1e-12, 0.5, 1.0, 3.25, 100.0, 1e6, 1e10, 1e12]

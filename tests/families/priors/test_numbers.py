@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from scipy import integrate, optimize, stats
 
 from tallybayes.families import Gamma, Gaussian, NormalInverseGamma, Poisson
-from tallybayes.families.contract.class_statistics import Predictive, Statistics, log_density
-from tallybayes.families.counts.poisson import PoissonDensity
-from tallybayes.families.numeric.gaussian_density import GaussianDensity
+from tallybayes.families.gaussian import GaussianDensity
+from tallybayes.families.normal import Predictive, Statistics, log_density
+from tallybayes.families.poisson import PoissonDensity
 from tallybayes.tally import Moments
 
 PRIOR = NormalInverseGamma(mean=0.5, strength=1.5, shape=2.5, scale=3.0)

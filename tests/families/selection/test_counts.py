@@ -13,9 +13,8 @@ import pytest
 import tallybayes
 from reference.choice_counts import likelihood_of_counts
 from tallybayes import NaiveBayes, _kernels
-from tallybayes.families.counts.pooled_counts import PooledCounts
-from tallybayes.families.selection.choice import MIN_POOLED_ROWS
-from tallybayes.families.selection.counts import MAX_CELLS, is_of_counts
+from tallybayes.families.choice import MAX_CELLS, MIN_POOLED_ROWS, is_of_counts
+from tallybayes.families.negative_binomial import PooledCounts
 from tallybayes.tally import GridCounts
 
 NAME = "negative binomial"
@@ -35,7 +34,7 @@ def families(model):
 
 
 def without_counts(monkeypatch):
-    monkeypatch.setattr("tallybayes.families.selection.choice.score_counts", lambda *a: {})
+    monkeypatch.setattr("tallybayes.families.choice.score_counts", lambda *a: {})
 
 
 def log_loss(model, x, y):

@@ -13,8 +13,8 @@ from reference.bins import quantile_labels
 from reference.choice import best_reading
 from tallybayes import NaiveBayes, _kernels, get_num_threads, set_num_threads
 from tallybayes.engines.memory.tables import collect_table
-from tallybayes.families.contract.column_family import NumberCounts
-from tallybayes.families.selection.choice import UNDECLARED, choose
+from tallybayes.families.choice import UNDECLARED, choose
+from tallybayes.families.contract import NumberCounts
 from tallybayes.tables import Numbers as Column
 from tallybayes.tables import Table
 from tallybayes.tally import GridCounts, Moments, RowWeights

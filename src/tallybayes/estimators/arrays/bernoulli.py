@@ -22,7 +22,7 @@ __all__ = ["BernoulliNB"]
 
 @shares_parameters
 class BernoulliNB(SumsClassifier, GenerativeClassifier):
-    r"""Bernoulli naive Bayes: :mod:`tallybayes.families.lookup.bernoulli` has the equations.
+    r"""Bernoulli naive Bayes: :mod:`tallybayes.families.bernoulli` has the equations.
 
     .. math::
 

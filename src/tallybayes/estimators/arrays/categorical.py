@@ -37,7 +37,7 @@ def truncated(x: Any) -> Any:
 
 @shares_parameters
 class CategoricalNB(DiscreteClassifier, GenerativeClassifier):
-    r"""Categorical naive Bayes: :mod:`tallybayes.families.lookup.categorical` has the equations.
+    r"""Categorical naive Bayes: :mod:`tallybayes.families.categorical` has the equations.
 
     Columns hold level codes, whole numbers from 0 on, or, with ``levels=``, any values.
 

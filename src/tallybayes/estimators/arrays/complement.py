@@ -17,7 +17,7 @@ __all__ = ["ComplementNB"]
 
 @shares_parameters
 class ComplementNB(SumsClassifier):
-    r"""Complement naive Bayes: :mod:`tallybayes.families.counts.complement` has the equations.
+    r"""Complement naive Bayes: :mod:`tallybayes.families.multinomial` has the equations.
 
     Its scores are weights, not a likelihood. The class prior does not enter them, and there is
     neither ``score_samples`` nor ``sample``.

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from tallybayes.estimators.arrays.base import ArrayClassifier
 from tallybayes.estimators.arrays.generative import GenerativeClassifier
 from tallybayes.families import Gaussian
-from tallybayes.families.numeric.gaussian import MeanVariance
+from tallybayes.families.gaussian import MeanVariance
 from tallybayes.models.array import ArrayModel
 from tallybayes.schema import Columns
 from tallybayes.tally.moments import origin_of
@@ -26,7 +26,7 @@ Array = NDArray[Any]
 
 
 class GaussianNB(GenerativeClassifier):
-    r"""Gaussian naive Bayes: :mod:`tallybayes.families.numeric.gaussian` has the equations.
+    r"""Gaussian naive Bayes: :mod:`tallybayes.families.gaussian` has the equations.
 
     The tally holds moments; smoothing is applied when it is read. So any split of the rows into
     batches, in any order, gives the same model.

@@ -18,7 +18,7 @@ __all__ = ["MultinomialNB"]
 
 @shares_parameters
 class MultinomialNB(SumsClassifier, GenerativeClassifier):
-    r"""Multinomial naive Bayes: :mod:`tallybayes.families.counts.multinomial` has the equations.
+    r"""Multinomial naive Bayes: :mod:`tallybayes.families.multinomial` has the equations.
 
     .. math::
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.families.selection.choice import ReadAs
+from tallybayes.families.choice import ReadAs
 from tallybayes.models.table import TableModel
 from tallybayes.models.weighted.model import WeightedModel
 from tallybayes.persistence.checks import array, need

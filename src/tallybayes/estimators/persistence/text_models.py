@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tallybayes.errors import ModelFileError
 from tallybayes.estimators.persistence.parameters import constructed, field_values, plain, restored
-from tallybayes.families.text.ratios import BINS
+from tallybayes.families.text import BINS
 from tallybayes.models.documents.contract import TextModel
 from tallybayes.models.documents.plain import EVENTS, PlainDocuments, PlainLearner
 from tallybayes.models.documents.term_values import FixedIdf, Transforms

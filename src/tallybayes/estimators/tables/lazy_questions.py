@@ -14,7 +14,7 @@ from tallybayes.engines.contract import (
     CountNumbers,
     SourceColumn,
 )
-from tallybayes.families.selection.choice import UNDECLARED
+from tallybayes.families.choice import UNDECLARED
 from tallybayes.models.columns.declarations import Declared, declared, names_declared
 from tallybayes.models.columns.mixed import Held
 from tallybayes.models.columns.rows import rows_to_score

@@ -14,7 +14,7 @@ import numpy as np
 from tallybayes.engines.contract import Condition
 from tallybayes.estimators.tables.lazy_questions import need_families, need_names, table_asked
 from tallybayes.estimators.tables.naive_bayes import NaiveBayes
-from tallybayes.families.selection.choice import UNDECLARED
+from tallybayes.families.choice import UNDECLARED
 from tallybayes.models.table import TableModel
 from tallybayes.sources.contract import Source
 from tallybayes.sources.databases.duckdb import is_file

@@ -14,7 +14,7 @@ from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.distribution_attributes import AsDistributions
 from tallybayes.estimators.tables.calibrated import Calibrated, Criterion
 from tallybayes.explain.importances import column_importances, column_tables
-from tallybayes.families.priors.dirichlet import Estimate
+from tallybayes.families.priors import Estimate
 from tallybayes.models.calibration import Method
 from tallybayes.models.columns.declarations import Declared, declared
 from tallybayes.models.columns.reading import Reading

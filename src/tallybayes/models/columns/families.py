@@ -12,18 +12,20 @@ from numpy.typing import NDArray
 from tallybayes.engines.memory.scores.part import KindsPart, LevelsPart
 from tallybayes.engines.memory.scores.score_kinds import group_part, number_part, text_part
 from tallybayes.families import Categorical
-from tallybayes.families.contract.column_family import (
-    Context,
-    CountedLevels,
-    NumberCounts,
-)
-from tallybayes.families.contract.density import CRITERIA, Criterion, Tuning
-from tallybayes.families.selection.choice import (
+from tallybayes.families.choice import (
     UNDECLARED,
     ReadAs,
     can_read_as,
     choose,
     read_each_as,
+)
+from tallybayes.families.contract import (
+    CRITERIA,
+    Context,
+    CountedLevels,
+    Criterion,
+    NumberCounts,
+    Tuning,
 )
 from tallybayes.models.columns.mixed import A_NUMBER
 from tallybayes.models.columns.prose import PROSE

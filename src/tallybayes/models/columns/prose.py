@@ -14,7 +14,7 @@ import numpy as np
 
 from tallybayes.engines.groups import Group
 from tallybayes.engines.memory.tables import text_group
-from tallybayes.families.text.text import Text
+from tallybayes.families.text import Text
 from tallybayes.models.data_warnings.identifiers import IDENTIFIER_ROWS
 from tallybayes.schema import Columns, Schema
 from tallybayes.tally import LevelCounts, TableTally

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from tallybayes.families.contract.density import Criterion
-from tallybayes.families.priors.dirichlet import Estimate
+from tallybayes.families.contract import Criterion
+from tallybayes.families.priors import Estimate
 from tallybayes.models.columns.declarations import Declared
 from tallybayes.parameters import Unseen
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from tallybayes.errors import IncompatibleTallies
-from tallybayes.families.text.ratios import GroupCounts, TermTable
+from tallybayes.families.text import GroupCounts, TermTable
 from tallybayes.labels import places_among
 from tallybayes.tally import TermCounts
 from tallybayes.tally.live_terms import LiveTermCounts, RidgeTerms

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.families.contract.cells import CellLaw
-from tallybayes.families.numeric.kernel_density import spread_of
+from tallybayes.families.cells import CellLaw
+from tallybayes.families.smooth import spread_of
 from tallybayes.tally.base import RESIDUE
 
 __all__ = ["LiveCells", "Touched"]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.engines.memory.scores.score_kinds import text_part
-from tallybayes.families.contract.column_family import Context
+from tallybayes.families.contract import Context
 from tallybayes.models.columns.declarations import Declared
 from tallybayes.models.columns.prose import PROSE
 from tallybayes.models.table import TableModel

@@ -15,26 +15,24 @@ classes only if they use counts of all classes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.families.contract.family import less
-from tallybayes.families.contract.stacks import alike
-from tallybayes.families.priors.dirichlet import Beta
-from tallybayes.families.priors.draws import log_betas
-from tallybayes.families.priors.gamma_ratios import log_counts_evidence
-from tallybayes.families.priors.prior_and_posteriors import PriorAndPosteriors
+from tallybayes.families.priors import Beta, PriorAndPosteriors, log_betas, log_counts_evidence
 from tallybayes.parameters import ImproperPrior
+from tallybayes.tally import UNIT_ROWS, RowWeights
+from tallybayes.tally.base import less
 
-__all__ = ["CellLaw", "log_ratio"]
+__all__ = ["CellLaw", "alike", "conditional", "law_likelihood", "log_ratio"]
 
 Array = NDArray[np.float64]
 
 
+# ---- the law of a column's cells -----------------------------------------------------------------
 def log_ratio(part: Array, whole: Array, n_cells: int | Array) -> Array:
     """log(part / whole), −inf for 0; 1/n_cells where there is nothing and no smoothing at all."""
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -314,3 +312,79 @@ def _log_probs(laws: list[CellLaw]) -> Iterable[Array]:
         np.log(part, out=part)
         part -= np.log(total + strength[:, :, None])
     return part
+
+
+# ---- how well one column alone separates the classes, by exact leave-one-out on its counts -------
+# Each row is predicted from the tally without it:
+#
+#     L = Σ_c Σ_b n_cb · log p(c | b),   own counts taken one row smaller
+#
+# A row is an effective row of its class, u_c = Σw²/Σw of its weights, or all that the cell holds
+# if that is less: the tally does not know which rows are in a cell.
+#
+# L is the leave-one-out conditional log-likelihood, in nats times weight; it needs no second pass
+# over rows and no measure for x, so that families of densities and of probabilities compare.
+def conditional(
+    weight: Array, full: Array, own: Array, classes: Array, row_weights: RowWeights = UNIT_ROWS
+) -> float:
+    """L from log-probabilities of x.
+
+    Parameters
+    ----------
+    weight : float64 array (n_classes, n_cells)
+        Rows of each class in each cell.
+    full, own : float64 arrays (n_classes, n_cells)
+        log p(x | c) with every row, and without one row of class c in the cell.
+    classes : float64 array (n_classes,)
+        Class counts, smoothed as the class prior is.
+    row_weights : RowWeights
+    """
+    prior = classes[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        full = np.log(prior) + full
+        own = np.log(np.maximum(prior - np.minimum(weight, row_weights.by_class), 0.0)) + own
+    top = np.maximum(full.max(axis=0), own.max(axis=0))
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        everyone = np.exp(full - top)
+        mine = np.exp(own - top)
+        rest = np.maximum(everyone.sum(axis=0) - everyone, 0.0)
+        share = np.where(weight > 0.0, np.log(mine / (rest + mine)), 0.0)
+    share = np.where(np.isnan(share), -np.inf, share)
+    used = weight > 0.0
+    return float((weight[used] * share[used]).sum())
+
+
+def law_likelihood(
+    rows: Array, law: CellLaw, classes: Array, row_weights: RowWeights = UNIT_ROWS
+) -> float:
+    """L of the cells of a column; `rows` (n_classes, n_cells) counts them unspread."""
+    own = law.own_without(np.minimum(rows, row_weights.by_class))
+    return conditional(rows, law.log_prob(), own, classes, row_weights)
+
+
+# ---- tables of many columns, computed together where they have the same shape --------------------
+MAX_CELLS = 1 << 16
+"""Numbers of the tables that are computed together: few enough to stay in the cache."""
+
+
+def alike(
+    keys: Sequence[Hashable], sizes: Sequence[int], at_once: int = MAX_CELLS
+) -> Iterator[list[int]]:
+    """The places of equal keys, in parts of at most so many numbers, or of one table.
+
+    Parameters
+    ----------
+    keys : sequence of hashable
+    sizes : sequence of int
+        How many numbers the table of each has; equal where the keys are.
+    at_once : int
+        Numbers of a part.
+    """
+    places: dict[Hashable, list[int]] = {}
+    for i, key in enumerate(keys):
+        places.setdefault(key, []).append(i)
+    for same in places.values():
+        step = max(1, at_once // max(1, sizes[same[0]]))
+        for start in range(0, len(same), step):
+            yield same[start : start + step]

@@ -21,16 +21,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.families.contract.cells import CellLaw
-from tallybayes.families.contract.column_family import (
+from tallybayes.families.cells import CellLaw
+from tallybayes.families.contract import (
     Context,
     CountedLevels,
     LevelFamily,
     LevelReading,
+    log,
 )
-from tallybayes.families.contract.family import log
-from tallybayes.families.priors.dirichlet import Dirichlet
-from tallybayes.families.priors.hyperparameters import (
+from tallybayes.families.priors import (
+    Dirichlet,
     Estimate,
     cannot_estimate,
     check_estimate,
@@ -41,6 +41,7 @@ from tallybayes.schema import Kind
 from tallybayes.tally import ClassCounts, LevelCounts
 
 __all__ = ["Categorical"]
+
 
 Array = NDArray[np.float64]
 

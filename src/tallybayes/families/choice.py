@@ -2,7 +2,7 @@
 
 Candidates are a Gaussian, bins of equal weight, a smoothed density and, where values repeat more
 than a density allows, a Gaussian beside these atoms; the candidate that separates the classes best
-by leave-one-out (:mod:`tallybayes.families.lookup.leave_one_out`) is taken; the earlier one wins a
+by leave-one-out (:mod:`tallybayes.families.cells`) is taken; the earlier one wins a
 tie. A plain Gaussian is not a candidate if nearly all rows of a class have one value: the few
 others do not determine its spread. The choice depends only on the tally: it is the same for a
 batch, for single rows and for merged parts.
@@ -10,7 +10,7 @@ batch, for single rows and for merged parts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -18,29 +18,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.families.contract.class_statistics import Statistics
-from tallybayes.families.contract.column_family import BinnedReading, NumberCounts
-from tallybayes.families.contract.family import log
-from tallybayes.families.counts.pooled_counts import PooledCounts
-from tallybayes.families.lookup.binned import CANDIDATES, MIN_SMOOTHING, Binned
-from tallybayes.families.lookup.bins import quantile_bins_of_each
-from tallybayes.families.numeric.atoms import any_nearly_constant, atom_cells
-from tallybayes.families.numeric.gaussian import Gaussian
-from tallybayes.families.numeric.kernel_density import (
+from tallybayes.families.binned import CANDIDATES, MIN_SMOOTHING, Binned, quantile_bins_of_each
+from tallybayes.families.contract import BinnedReading, NumberCounts, log
+from tallybayes.families.gaussian import Gaussian, Pooled, any_nearly_constant, atom_cells
+from tallybayes.families.negative_binomial import MAX_COUNT_OF_SIZES, PooledCounts
+from tallybayes.families.normal import Statistics
+from tallybayes.families.smooth import (
     FINE_BINS,
     STRENGTHS,
     WIDTHS,
     reading_of,
     smooth_laws,
 )
-from tallybayes.families.numeric.pooled import Pooled
-from tallybayes.families.selection.counts import is_of_counts, score_counts
 from tallybayes.tally import UNIT_ROWS, GridCounts, Moments, RowWeights
 from tallybayes.tally.moments import VANISHING
 
-__all__ = ["UNDECLARED", "ReadAs", "can_read_as", "choose", "read_each_as"]
+__all__ = [
+    "UNDECLARED",
+    "ReadAs",
+    "can_read_as",
+    "choose",
+    "is_of_counts",
+    "read_each_as",
+    "score_counts",
+]
 
 Array = NDArray[np.float64]
+
+
+# ---- the readings that a column may have, and the choice by leave-one-out ------------------------
 Reading = Pooled | PooledCounts | BinnedReading
 
 UNDECLARED = Gaussian(var_smoothing=0.0, ddof=1.0, pooled_rows=1.0)
@@ -66,7 +72,7 @@ class ReadAs:
         A Gaussian, one beside atoms, bins of equal weight, a smoothed density, or a negative
         binomial.
     likelihood : float
-        L of :mod:`tallybayes.families.lookup.leave_one_out`.
+        L of :mod:`tallybayes.families.cells`.
     bins : int
         The number of bins; 0 for a Gaussian.
     width : int
@@ -324,3 +330,63 @@ def can_read_as(choice: ReadAs, grid: GridCounts, row: float) -> bool:
         return choice.bins in CANDIDATES and options[1:] == (0, 0.0)
     fits = choice.width in WIDTHS and choice.strength in STRENGTHS
     return kind == "smooth" and choice.bins == FINE_BINS and fits
+
+
+# ---- columns without a declared family that may be read as counts, negative binomial -------------
+# They hold few different, small whole numbers from 0 on, with more variance than mean, and no
+# class with nearly one value only. Each row is left out of the mean and the size of its class. The
+# size is recomputed only if the column is the best candidate so far with the sizes of all rows.
+MAX_CELLS = 512
+"""Different values times classes, at most."""
+MAX_WORK = float(1 << 20)
+"""Different values times classes times the largest value, at most: a few milliseconds."""
+
+
+def is_of_counts(grid: GridCounts, row: float) -> bool:
+    """Whether a column may be read as counts; `row` is the weight of a row."""
+    some = _overdispersed(grid.counts, grid.values())
+    return some and not any_nearly_constant(grid, atom_cells(grid, row), row)
+
+
+def _overdispersed(counts: Array, values: Array) -> bool:
+    """Whether values are few small counts with more variance than mean."""
+    if not 2 < len(values) <= MAX_CELLS // len(counts):
+        return False
+    most = min(MAX_COUNT_OF_SIZES, MAX_WORK / (len(values) * len(counts)))
+    if values[0] < 0.0 or values[-1] > most or (values != np.floor(values)).any():
+        return False
+    rows = counts.sum(axis=0)
+    n, total, squares = rows.sum(), rows @ values, rows @ (values * values)
+    return bool(squares - total * total / n > total)
+
+
+def score_counts(
+    columns: Mapping[int, tuple[Array, Array, float]],
+    classes: Array,
+    row: Array,
+    one: float,
+    pooled: float,
+) -> dict[int, float]:
+    """L of the columns that are small counts; where it is below that of what a column is read as,
+    any number below that.
+
+    Parameters
+    ----------
+    columns : mapping
+        By number: counts (n_classes, n_values), values, and an L; one below it need not be exact.
+    classes : float64 array (n_classes,)
+        Class counts, smoothed as the class prior is.
+    row : float64 array (n_classes,)
+        The weight of a row of each class.
+    one : float
+        And of any row: the rows at the overall mean that each class has.
+    pooled : float
+        Rows of all classes.
+    """
+    some = {j: column for j, column in columns.items() if _overdispersed(*column[:2])}
+    if not some:
+        return {}
+    counts, values, enough = (list(part) for part in zip(*some.values(), strict=True))
+    scores = np.empty(len(some))
+    _kernels.score_counts(counts, values, classes, row, one, pooled, np.array(enough), scores)
+    return dict(zip(some, scores.tolist(), strict=True))

@@ -5,29 +5,42 @@ P_α(x in b | c) = (n_cb + α) / (n_c + α·B)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.families.contract.cells import CellLaw
-from tallybayes.families.contract.column_family import (
+from tallybayes import _kernels
+from tallybayes.families.cells import CellLaw, law_likelihood
+from tallybayes.families.contract import (
     BinnedReading,
     Context,
     NumberCounts,
     NumberFamily,
 )
-from tallybayes.families.lookup.bins import MAX_BINS, Bins, quantile_bins, supervised_bins
-from tallybayes.families.lookup.leave_one_out import law_likelihood
-from tallybayes.families.priors.hyperparameters import hold_choice, smoothing_number, whole_number
+from tallybayes.families.priors import hold_choice, smoothing_number, whole_number
 from tallybayes.schema import Kind
 from tallybayes.tally import UNIT_ROWS, GridCounts, RowWeights
+from tallybayes.tally.grid import lower_edges_of
 
-__all__ = ["CANDIDATES", "MIN_SMOOTHING", "Binned", "best_bins"]
+__all__ = [
+    "CANDIDATES",
+    "MAX_BINS",
+    "MIN_SMOOTHING",
+    "Binned",
+    "Bins",
+    "best_bins",
+    "quantile_bins",
+    "quantile_bins_of_each",
+    "supervised_bins",
+]
 
 Array = NDArray[np.float64]
 
+
+# ---- the family, and the choice of how many bins -------------------------------------------------
 CANDIDATES = (2, 4, 8, 16, 32, 64, 128)
 MIN_SMOOTHING = 1e-10  # smoothing with which bins are compared
 
@@ -166,3 +179,116 @@ def _law(counts: Array, alpha: float) -> CellLaw:
         strength=alpha * n,
         base=np.full(n, 1.0 / n),
     )
+
+
+# ---- cutting a column of numbers into bins, from its grid counts ---------------------------------
+MAX_BINS = 2**20  # that a declaration may request
+
+
+class Bins(NamedTuple):
+    """Bins of a column.
+
+    Parameters
+    ----------
+    edges : float64 array (n_bins − 1,)
+        x is in the bin that counts the edges at or below it.
+    counts : float64 array (n_classes, n_bins)
+    """
+
+    edges: Array
+    counts: Array
+
+
+def quantile_bins(grid: GridCounts, n_bins: int, row_weights: RowWeights = UNIT_ROWS) -> Bins:
+    """About `n_bins` bins of equally many effective rows; a value of more rows has its own bin.
+
+    Bins of equal weight would be narrow around the rows of a class whose rows weigh more, so that
+    the cuts alone separated the classes, and no leave-one-out takes them back.
+    """
+    return quantile_bins_of_each([grid], [n_bins], row_weights)[0]
+
+
+def quantile_bins_of_each(
+    grids: Sequence[GridCounts], n_bins: Sequence[int], row_weights: RowWeights = UNIT_ROWS
+) -> list[Bins]:
+    """:func:`quantile_bins` of each column, all with the same classes."""
+    if not grids:
+        return []
+    filled = [(grid, n) for grid, n in zip(grids, n_bins, strict=True) if grid.counts.shape[1]]
+    n_classes = grids[0].n_classes
+    found = iter(_cut(filled, row_weights, n_classes))
+    nothing = Bins(np.empty(0), np.zeros((n_classes, 1)))
+    return [next(found) if grid.counts.shape[1] else nothing for grid in grids]
+
+
+def _cut(
+    columns: list[tuple[GridCounts, int]], row_weights: RowWeights, n_classes: int
+) -> list[Bins]:
+    """Quantile bins of columns that have cells."""
+    if not columns:
+        return []
+    grids = [grid for grid, _ in columns]
+    n_cells = [len(grid.keys) for grid in grids]
+    ends = np.cumsum(n_cells)
+    begins = ends - n_cells
+    label = np.empty(ends[-1], dtype=np.int32)
+    _kernels.quantile_bins(
+        [np.ascontiguousarray(grid.counts) for grid in grids],
+        np.ascontiguousarray(np.broadcast_to(row_weights.by_class[:, 0], n_classes)),
+        np.array([n for _, n in columns], dtype=np.int64),
+        label,
+    )
+    # a bin starts where the label changes, or the column
+    starts = np.ones(len(label), dtype=bool)
+    np.not_equal(label[1:], label[:-1], out=starts[1:])
+    starts[begins] = True
+    first = np.flatnonzero(starts)
+    keys = np.concatenate([grid.keys for grid in grids])[first]
+    shift = np.repeat([grid.shift for grid in grids], n_cells)[first]
+    edges = lower_edges_of(keys, shift)
+    found, low = [], 0
+    for grid, begin, n, high in zip(
+        grids, begins.tolist(), n_cells, np.searchsorted(first, ends).tolist(), strict=True
+    ):
+        alone = high - low == n  # each cell is a bin
+        counts = grid.counts if alone else np.add.reduceat(grid.counts, first[low:high] - begin, 1)
+        found.append(Bins(edges[low + 1 : high], counts))
+        low = high
+    return found
+
+
+def supervised_bins(
+    grid: GridCounts,
+    alpha: float,
+    classes: Array,
+    finest: int = 128,
+    row_weights: RowWeights = UNIT_ROWS,
+) -> Bins:
+    """The bins that separate the classes best, by dynamic programming over quantile bins.
+
+    A bin is worth Σ_c n_cb log((n_cb − u_c + a_c) / (n_b − u_c + a)), the leave-one-out
+    log-likelihood of the class given the bin, u_c the weight of a row and a_c = α·K·(share of
+    class c): values add over bins, and a split that fits noise costs more than it gains.
+    """
+    fine = quantile_bins(grid, finest, row_weights)
+    m = fine.counts.shape[1]
+    share = classes / classes.sum()
+    pseudo = alpha * len(classes) * share[:, None]
+    before = np.concatenate([np.zeros((len(classes), 1)), np.cumsum(fine.counts, axis=1)], axis=1)
+    best = np.full(m + 1, -np.inf)
+    best[0] = 0.0
+    start = np.zeros(m + 1, dtype=np.intp)
+    for end in range(1, m + 1):
+        counts = before[:, [end]] - before[:, :end]  # bins from each start to `end`
+        one = np.minimum(counts, row_weights.by_class)
+        total = counts.sum(axis=0) - one
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gain = counts * np.log((counts - one + pseudo) / (total + pseudo.sum()))
+        worth = best[:end] + np.where(counts > 0.0, gain, 0.0).sum(axis=0)
+        start[end] = int(np.argmax(worth))
+        best[end] = worth[start[end]]
+    cuts = [m]
+    while cuts[-1] > 0:
+        cuts.append(int(start[cuts[-1]]))
+    first = np.array(cuts[:0:-1], dtype=np.intp)
+    return Bins(fine.edges[first[1:] - 1], np.add.reduceat(fine.counts, first, axis=1))

@@ -20,20 +20,30 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlog1py, xlogy
 
-from tallybayes.families.contract.column_family import Context, NumberCounts, NumberFamily
-from tallybayes.families.contract.density import LearningDensity, TunableDensity
-from tallybayes.families.contract.family import less
-from tallybayes.families.priors.draws import log_gamma
-from tallybayes.families.priors.gamma import Gamma
-from tallybayes.families.priors.gamma_ratios import log_rising
-from tallybayes.families.priors.hyperparameters import Estimate, cannot_estimate, check_estimate
-from tallybayes.families.priors.prior_and_posteriors import ParameterPrior, PriorAndPosteriors
+from tallybayes.families.contract import (
+    Context,
+    LearningDensity,
+    NumberCounts,
+    NumberFamily,
+    TunableDensity,
+)
+from tallybayes.families.priors import (
+    Estimate,
+    Gamma,
+    ParameterPrior,
+    PriorAndPosteriors,
+    cannot_estimate,
+    check_estimate,
+    log_gamma,
+    log_rising,
+)
 from tallybayes.parameters import Description, ImproperPrior, Laws, QuadraticTerms
 from tallybayes.schema import Kind
 from tallybayes.tally import GridCounts, Moments
-from tallybayes.tally.base import RESIDUE
+from tallybayes.tally.base import RESIDUE, less
 
 __all__ = ["Poisson", "PoissonDensity"]
+
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -14,16 +14,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.families.contract.cells import CellLaw
-from tallybayes.families.contract.column_family import (
+from tallybayes.families.cells import CellLaw
+from tallybayes.families.contract import (
     Context,
     CountedLevels,
     LevelFamily,
     LevelReading,
+    class_blocks,
+    log,
 )
-from tallybayes.families.contract.family import class_blocks, log
-from tallybayes.families.priors.dirichlet import Beta
-from tallybayes.families.priors.hyperparameters import (
+from tallybayes.families.priors import (
+    Beta,
     Estimate,
     cannot_estimate,
     check_estimate,
@@ -35,6 +36,7 @@ from tallybayes.tally import ClassCounts, FeatureSums
 from tallybayes.tally.base import is_residue
 
 __all__ = ["Bernoulli"]
+
 
 Array = NDArray[np.float64]
 

@@ -17,17 +17,15 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.families.contract.cells import CellLaw
-from tallybayes.families.contract.column_family import (
+from tallybayes.families.binned import MAX_BINS, Bins, quantile_bins
+from tallybayes.families.cells import CellLaw, alike, law_likelihood
+from tallybayes.families.contract import (
     BinnedReading,
     Context,
     NumberCounts,
     NumberFamily,
 )
-from tallybayes.families.contract.stacks import alike
-from tallybayes.families.lookup.bins import MAX_BINS, Bins, quantile_bins
-from tallybayes.families.lookup.leave_one_out import law_likelihood
-from tallybayes.families.priors.hyperparameters import hold, whole_number
+from tallybayes.families.priors import hold, whole_number
 from tallybayes.schema import Kind
 from tallybayes.tally import UNIT_ROWS, GridCounts, RowWeights
 
@@ -41,6 +39,7 @@ __all__ = [
     "smooth_laws",
     "spread_of",
 ]
+
 
 Array = NDArray[np.float64]
 

@@ -1,1 +1,0 @@
-"""Families of whole numbers: Poisson, negative binomial, and counts that share a total."""

@@ -1,1 +1,0 @@
-"""Columns of numbers that are read together, with a covariance for each class."""

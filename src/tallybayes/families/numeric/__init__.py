@@ -1,1 +1,0 @@
-"""Families of real numbers: Gaussians, atoms beside densities, and kernel densities."""

@@ -1,1 +1,0 @@
-"""Conjugate priors as values, posteriors, draws, and the checks of hyperparameters."""

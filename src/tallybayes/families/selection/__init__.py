@@ -1,1 +1,0 @@
-"""Which family a column of numbers is read by, chosen by leave-one-out."""

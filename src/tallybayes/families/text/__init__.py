@@ -1,1 +1,0 @@
-"""Text: log-ratios of its terms for the classes."""
