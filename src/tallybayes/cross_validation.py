@@ -13,7 +13,6 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length
 
 from tallybayes.errors import StaleWarning, TallyWarning
-from tallybayes.estimators.base import TallyClassifier
 from tallybayes.validation import as_rows, label_array, read_groups, rows_of, warn_of_other_order
 from tallybayes.weighted.rows import fold_of, group_folds
 
@@ -42,14 +41,14 @@ def usual_folds(labels: NDArray[Any], groups: NDArray[np.intp] | None = None) ->
     return fold_of(labels, n_folds, seed=0)
 
 
-def _need_classifier(model: Any, action: str) -> TallyClassifier:
+def _need_classifier(model: Any, action: str) -> Any:
     if hasattr(model, "leave_one_out"):
         raise TypeError(
             f"{action} takes classifiers of tables and arrays: a {type(model).__name__} has a "
             "method leave_one_out(X, y), and log_loss_ of documents that its fit left out; both "
             "take groups"
         )
-    if not isinstance(model, TallyClassifier):
+    if getattr(model, "_reads", None) not in ("arrays", "tables"):
         raise TypeError(
             f"{action} takes a classifier of tallybayes, got a {type(model).__name__}: others keep "
             "no counts to take rows out of"
@@ -101,7 +100,8 @@ def leave_one_out(
     """
     classifier = _need_classifier(model, "leave_one_out")
     if groups is None:
-        return classifier._log_proba_without(X, y, sample_weight)
+        without: Array = classifier._log_proba_without(X, y, sample_weight)
+        return without
     if isinstance(y, str):
         raise ValueError(
             "groups are left out of rows in memory: give the rows as a table and the labels as an "
@@ -225,7 +225,7 @@ def _split_group(fold: NDArray[np.intp], groups: NDArray[np.intp]) -> int | None
 
 
 def held_out_predictions(
-    model: TallyClassifier,
+    model: Any,
     X: Any,
     y: NDArray[Any],
     fold: NDArray[np.intp],
@@ -260,7 +260,7 @@ def held_out_predictions(
         yield test, _for_classes(model.classes_, apart, apart.predict_log_proba(part))
 
 
-def _for_classes(classes: NDArray[Any], model: TallyClassifier, log_proba: Array) -> Array:
+def _for_classes(classes: NDArray[Any], model: Any, log_proba: Array) -> Array:
     """Log-probabilities with a column for each of `classes`, −inf for one the model lacks."""
     if len(model.classes_) == len(classes):
         return log_proba

@@ -1,10 +1,9 @@
-"""The ``report`` method of classifiers. The code of the report is in a layer above, and is imported
-by name."""
+"""The report of a classifier, and the picture of an explanation: imported when they are asked for,
+because Matplotlib and templates are extras."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
@@ -12,7 +11,14 @@ from numpy.typing import ArrayLike
 if TYPE_CHECKING:
     from tallybayes.reporting import Language, Report
 
-__all__ = ["Reported"]
+__all__ = ["Reported", "draw_waterfall"]
+
+
+def draw_waterfall(explanation: Any, **options: Any) -> Any:
+    """The waterfall of an explanation; options are those of ``from_explanation``."""
+    from tallybayes.plots import WaterfallDisplay
+
+    return WaterfallDisplay.from_explanation(explanation, **options)
 
 
 class Reported:
@@ -68,7 +74,9 @@ class Reported:
         ValueError
             For bad rows or labels, or a language that there is not.
         """
-        report: Report = import_module("tallybayes.reporting").report_of(
+        from tallybayes.reporting import report_of
+
+        return report_of(
             self,
             X,
             y,
@@ -78,4 +86,3 @@ class Reported:
             about=about,
             lang=lang,
         )
-        return report

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -39,12 +38,13 @@ __all__ = [
     "table_evidence",
     "top_terms",
     "top_terms_of_column",
-    "waterfall_of",
 ]
 
 
 # ---- why a document got its classes: what each of its terms adds to each class's score -----------
 Array = NDArray[np.float64]
+
+Draw = Callable[..., Any]  # of an explanation and options: draws it
 
 MAX_TERMS_OF_TEXT = 10
 
@@ -65,6 +65,8 @@ class DocumentExplanation:
         The intercepts, in nats.
     classes : array (n_classes,)
     probabilities : float64 array (n_classes,)
+    draw : callable
+        Draws an explanation; what ``plot`` calls.
     """
 
     document: str
@@ -73,6 +75,7 @@ class DocumentExplanation:
     base: Array
     classes: NDArray[Any]
     probabilities: Array
+    draw: Draw
 
     @property
     def label(self) -> Any:
@@ -132,7 +135,7 @@ class DocumentExplanation:
         tallybayes.plots.WaterfallDisplay
             Drawn.
         """
-        return waterfall_of(self, ax=ax, **options)
+        return self.draw(self, ax=ax, **options)
 
     def _repr_html_(self) -> str:
         """The document with its terms shaded, and the terms as a table."""
@@ -158,12 +161,6 @@ class DocumentExplanation:
     __repr__ = __str__
 
 
-def waterfall_of(explanation: Any, **options: Any) -> Any:
-    """The waterfall of an explanation. Displays lie above, and are found by name."""
-    display = import_module("tallybayes.plots").WaterfallDisplay
-    return display.from_explanation(explanation, **options)
-
-
 def _is_whole(document: str, term: str, begin: int, end: int) -> bool:
     """Whether a match does not begin or end within a longer word of letters and digits."""
     before, after = document[begin - 1 : begin], document[end : end + 1]
@@ -179,7 +176,9 @@ def _against_next(scores: Array, contributions: Array) -> Array:
     return found
 
 
-def explain_document(model: TextModel, rows: Documents, document: Any) -> DocumentExplanation:
+def explain_document(
+    model: TextModel, rows: Documents, document: Any, draw: Draw
+) -> DocumentExplanation:
     """Takes the score of a single document apart.
 
     Parameters
@@ -188,13 +187,14 @@ def explain_document(model: TextModel, rows: Documents, document: Any) -> Docume
     rows : Documents
         The document as a row of the model's terms.
     document : str, bytes or list of tokens
+    draw : callable
     """
     contributions = model.scorer.contributions(rows)
     base = model.scorer.intercept
     terms = model.tally.terms[rows.terms].tolist()
     proba = np.exp(log_softmax(base + contributions.sum(axis=0)))
     shown = in_one_string(document)
-    return explained(shown, terms, contributions, base, model.tally.labels, proba)
+    return explained(shown, terms, contributions, base, model.tally.labels, proba, draw)
 
 
 def explained(
@@ -204,6 +204,7 @@ def explained(
     base: Array,
     classes: NDArray[Any],
     probabilities: Array,
+    draw: Draw,
 ) -> DocumentExplanation:
     """An explanation with its terms in order; parameters are those of
     :class:`DocumentExplanation`."""
@@ -217,6 +218,7 @@ def explained(
         base,
         classes,
         probabilities,
+        draw,
     )
 
 
@@ -311,6 +313,8 @@ class Explanation:
         P(c | x), as :meth:`predict_proba` gives it.
     text_terms : mapping of str to TextTerms
         The columns of text, and what their terms add.
+    draw : callable
+        Draws an explanation; what ``plot`` calls.
 
     Attributes
     ----------
@@ -327,6 +331,7 @@ class Explanation:
     table: Table
     probabilities: Array
     text_terms: Mapping[str, TextTerms]
+    draw: Draw
 
     def document(self, column: str | None = None, row: int = 0) -> DocumentExplanation:
         """What each term of a text adds, beside the class prior and the other columns, which are
@@ -366,6 +371,7 @@ class Explanation:
             self.base + others,
             self.classes,
             self.probabilities[row],
+            self.draw,
         )
 
     def _text_column(self, column: str | None) -> str:
@@ -480,7 +486,7 @@ class Explanation:
         tallybayes.plots.WaterfallDisplay
             Drawn.
         """
-        return waterfall_of(self, ax=ax, row=row, **options)
+        return self.draw(self, ax=ax, row=row, **options)
 
     def to_frame(self) -> Any:
         """A frame with the columns row, class, column and contribution (nats); the class prior is
@@ -499,7 +505,7 @@ class Explanation:
         )
 
 
-def explanation_of(model: TableModel, x: Table) -> Explanation:
+def explanation_of(model: TableModel, x: Table, draw: Draw) -> Explanation:
     """What adds to the score of each class in rows as the model reads them, with the probabilities
     that it predicts: of a row that every class rules out, those of the class prior."""
     base, contributions, names = model.contributions(x)
@@ -507,7 +513,7 @@ def explanation_of(model: TableModel, x: Table) -> Explanation:
         scores = base + contributions.sum(axis=2)
     proba = model.corrected(log_normalised(scores, model.log_prior))
     classes, text_terms = model.schema.classes, model.text_terms
-    return Explanation(base, contributions, classes, names, x, proba, text_terms)
+    return Explanation(base, contributions, classes, names, x, proba, text_terms, draw)
 
 
 def _named(name: str, row: dict[str, Any]) -> str:

@@ -9,9 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.distributions import ClassConditional, Joint
-from tallybayes.estimators.base import TallyClassifier
-from tallybayes.estimators.tables.lazy import LazyNaiveBayes
-from tallybayes.estimators.text.document_classifier import DocumentClassifier
 from tallybayes.tables import Empty, Numbers, Table, read_table
 from tallybayes.tables.columns import strings_of
 from tallybayes.validation import label_array
@@ -178,7 +175,7 @@ def need_fitted(estimator: Any) -> Any:
     NotFittedError
         If it is not fitted.
     """
-    if not isinstance(estimator, TallyClassifier):
+    if getattr(estimator, "_reads", None) not in ("arrays", "tables"):
         raise TypeError(
             "a Display draws a fitted classifier of tallybayes, such as GaussianNB or NaiveBayes, "
             f"got {type(estimator).__name__}"
@@ -190,12 +187,12 @@ def need_fitted(estimator: Any) -> Any:
 def need_classifier(estimator: Any) -> Any:
     """The estimator, if it is a fitted classifier of this package, one of documents or a lazy one
     among them; errors are those of :func:`need_fitted`."""
-    if isinstance(estimator, LazyNaiveBayes):
-        return estimator
-    if isinstance(estimator, DocumentClassifier):
+    reads = getattr(estimator, "_reads", None)
+    if reads == "documents":
         estimator._fitted()
-        return estimator
-    return need_fitted(estimator)
+    elif reads != "sources":  # which a lazy one reads, and is never fitted
+        need_fitted(estimator)
+    return estimator
 
 
 def two_classes(

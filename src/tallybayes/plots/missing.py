@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tallybayes.estimators.tables.base import TableClassifier
 from tallybayes.plots.data import need_fitted
 from tallybayes.plots.shapes import bars_from_above, need_count
 from tallybayes.plots.style import RIGHT, legend, looks_of, name_axis
@@ -140,7 +139,7 @@ class MissingDisplay:
         TypeError
             If it is not a classifier of tables: others take no missing values.
         """
-        if not isinstance(need_fitted(estimator), TableClassifier):
+        if need_fitted(estimator)._reads != "tables":
             raise TypeError(
                 f"classifiers of tables take missing values, {type(estimator).__name__} does not"
             )

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tallybayes.estimators.tables.weighted import WeightedNaiveBayes
+from tallybayes.models.weighted.model import WeightedModel
 from tallybayes.models.weighted.terms import cell_labels
 from tallybayes.plots.data import need_fitted
 from tallybayes.plots.shapes import bars_from_above, need_count
@@ -216,7 +216,7 @@ class TermDisplay:
         ValueError
             For a column or pair that adds nothing or is not there, or a label that is not a class.
         """
-        if not isinstance(need_fitted(estimator), WeightedNaiveBayes):
+        if not isinstance(need_fitted(estimator)._fitted(), WeightedModel):
             raise TypeError(
                 "TermDisplay draws the cells of a WeightedNaiveBayes, got "
                 f"{type(estimator).__name__}; ClassConditionalDisplay and NomogramDisplay draw its "
@@ -352,7 +352,7 @@ class WeightsDisplay:
         TypeError
             If it has no weights.
         """
-        if not isinstance(need_fitted(estimator), WeightedNaiveBayes):
+        if not isinstance(need_fitted(estimator)._fitted(), WeightedModel):
             raise TypeError(f"WeightedNaiveBayes has weights, {type(estimator).__name__} has none")
         held = estimator.weights_
         terms, weights = list(held["term"]), np.asarray(held["weight"], dtype=np.float64)

@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from tallybayes.estimators.text.document_classifier import DocumentClassifier
 from tallybayes.plots.data import need_classifier
 from tallybayes.plots.shapes import bars_from_above, need_count
 from tallybayes.plots.style import axes_grid, looks_of, name_axis, put_title
@@ -127,7 +126,7 @@ class TopTermsDisplay:
         ValueError
             For a column that is not text, a label that is not a class, or too many classes.
         """
-        of_documents = isinstance(need_classifier(estimator), DocumentClassifier)
+        of_documents = need_classifier(estimator)._reads == "documents"
         if not hasattr(estimator, "top_terms"):
             raise TypeError(
                 f"{type(estimator).__name__} reads no text: TextNB does, and columns of text of "

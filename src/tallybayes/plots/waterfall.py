@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
-from tallybayes.estimators.text.document_classifier import DocumentClassifier
 from tallybayes.explain.explanation import DocumentExplanation, Explanation
 from tallybayes.plots.data import need_classifier, two_classes
 from tallybayes.plots.shapes import draw_passage, need_count, passage_height
@@ -234,7 +233,7 @@ class WaterfallDisplay:
         """
         need_classifier(estimator)
         chosen = {"label": label, "against": against, "max_display": max_display, "ax": ax}
-        if isinstance(estimator, DocumentClassifier):
+        if estimator._reads == "documents":
             return cls.from_explanation(estimator.explain_one(row), **chosen)
         if hasattr(estimator, "explain"):
             rows = [dict(row)] if isinstance(row, Mapping) else row

@@ -14,13 +14,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.estimators.text.term_rules import makes_terms_in_python
 from tallybayes.models.documents.plain import LinearScorer, PlainDocuments
 from tallybayes.models.documents.weighted import DocumentModel
 from tallybayes.reporting.form import exact, exact_single, front_coded, whole
 from tallybayes.tally import TermCounts
 from tallybayes.tokens import MARKS, WORDS
-from tallybayes.tokens.analyzer import CJK_BLOCKS, WHITE_SPACE, is_word, marked
+from tallybayes.tokens.analyzer import (
+    CJK_BLOCKS,
+    WHITE_SPACE,
+    is_word,
+    makes_terms_in_python,
+    marked,
+)
 from tallybayes.tokens.counting import Documents
 
 __all__ = ["TextForm", "splitting_of", "text_form"]

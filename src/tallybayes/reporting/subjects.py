@@ -20,9 +20,6 @@ from tallybayes.cross_validation import (
     leave_one_out,
     usual_folds,
 )
-from tallybayes.estimators.arrays.base import ArrayClassifier
-from tallybayes.estimators.tables.base import TableClassifier
-from tallybayes.estimators.text.document_classifier import DocumentClassifier
 from tallybayes.explain.explanation import Explanation
 from tallybayes.explain.importances import terms_apart
 from tallybayes.models.documents.weighted import DocumentModel
@@ -601,14 +598,14 @@ def subject_of(model: Any) -> Subject:
     TypeError
         For anything else.
     """
-    kinds: list[tuple[type, type[Subject]]] = [
-        (TableClassifier, TableSubject),
-        (ArrayClassifier, ArraySubject),
-        (DocumentClassifier, DocumentSubject),
-    ]
-    for kind, subject in kinds:
-        if isinstance(model, kind) and hasattr(model, "classes_"):
-            return subject(model)
+    kinds: dict[Any, type[Subject]] = {
+        "tables": TableSubject,
+        "arrays": ArraySubject,
+        "documents": DocumentSubject,
+    }
+    subject = kinds.get(getattr(model, "_reads", None))
+    if subject is not None and hasattr(model, "classes_"):
+        return subject(model)
     raise TypeError(
         f"a report is made of a fitted classifier of tallybayes with counts of its own, got a "
         f"{type(model).__name__}"

@@ -40,6 +40,7 @@ __all__ = [
     "compiled_rules",
     "folding",
     "is_word",
+    "makes_terms_in_python",
     "marked",
     "named_in_words",
     "words_left_out",
@@ -209,6 +210,14 @@ def folding(lower: bool, accents: Accents) -> tuple[NDArray[np.uint16], list[byt
 
 
 # ---- which analyzers the kernel has --------------------------------------------------------------
+def makes_terms_in_python(vectorizer: Any) -> bool:
+    """Whether a parameter of a CountVectorizer is a function that takes part in making terms."""
+    functions = [vectorizer.analyzer, vectorizer.strip_accents, vectorizer.preprocessor]
+    if vectorizer.analyzer in ("word", "cjk"):
+        functions.append(vectorizer.tokenizer)
+    return any(map(callable, functions))
+
+
 TextRules = _kernels.TextRules
 """Rules by which the kernel makes terms of documents."""
 

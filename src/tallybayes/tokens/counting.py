@@ -23,6 +23,9 @@ __all__ = [
 ]
 
 
+GivenVocabulary = _kernels.GivenVocabulary
+"""Terms with their numbers, as the kernel looks them up."""
+
 Rows = tuple[NDArray[Any], NDArray[np.int32], NDArray[Any]]
 """Row pointers, column numbers and counts of a CSR matrix; columns rise within each row."""
 

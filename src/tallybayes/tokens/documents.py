@@ -11,7 +11,16 @@ from tallybayes import _kernels
 from tallybayes.errors import InvalidDocument
 from tallybayes.tables.values import is_missing, without_views
 
-__all__ = ["all_at_once", "as_objects", "document_batches", "in_one_string", "refuse"]
+__all__ = [
+    "all_at_once",
+    "as_objects",
+    "document_batches",
+    "in_one_string",
+    "refuse",
+]
+
+TextDocuments = _kernels.TextDocuments
+"""Documents as the kernel reads them."""
 
 FOR_TOKENS = "Documents that are lists of tokens need analyzer=list, or have their tokens joined"
 BATCH_DOCUMENTS = 4096  # documents that an iterator is asked for at a time

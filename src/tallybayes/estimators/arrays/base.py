@@ -43,6 +43,8 @@ Array = NDArray[np.float64]
 class ArrayClassifier(TallyClassifier, SaysSQL, Reported):
     """Base of the classifiers of arrays. Not for direct use."""
 
+    _reads = "arrays"
+
     # ---- what a subclass defines -----------------------------------------------------------------
     @abstractmethod
     def _family(self) -> Any:

@@ -16,7 +16,7 @@ from tallybayes.engines.contract import Labels
 from tallybayes.engines.memory.tables import Shifts, collect_table
 from tallybayes.estimators.in_sql import SaysSQL
 from tallybayes.estimators.locked_learning import learning
-from tallybayes.estimators.reported import Reported
+from tallybayes.estimators.reported import Reported, draw_waterfall
 from tallybayes.estimators.tables.changing import ChangingTables
 from tallybayes.estimators.tables.declared_classes import labels_named, with_classes
 from tallybayes.estimators.tables.one_row import as_row
@@ -62,6 +62,7 @@ Index = NDArray[np.intp]
 class TableClassifier(ChangingTables, SaysSQL, Reported):
     """Base of the classifiers of tables. Not for direct use."""
 
+    _reads = "tables"
     columns: Any
     class_alpha: Any
     class_prior: Any
@@ -393,7 +394,7 @@ class TableClassifier(ChangingTables, SaysSQL, Reported):
         Explanation
             ``base + contributions.sum(axis=2)`` is :meth:`predict_joint_log_proba`.
         """
-        return explanation_of(self._fitted(), self._read_rows(X))
+        return explanation_of(self._fitted(), self._read_rows(X), draw_waterfall)
 
     def explain_one(self, row: Mapping[str, Any]) -> Explanation:
         """:meth:`explain` of one row as a dict; ``print`` it for a readable table.

@@ -14,6 +14,7 @@ from tallybayes import scoring
 from tallybayes.engines.contract import Counting
 from tallybayes.engines.registry import engine_of
 from tallybayes.estimators.base import class_prior_of
+from tallybayes.estimators.reported import draw_waterfall
 from tallybayes.estimators.tables.lazy_questions import (
     Where,
     columns_that_count,
@@ -133,6 +134,8 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> model.predict([{"outlook": "sunny"}]).tolist()
     ['yes']
     """
+
+    _reads = "sources"
 
     def __init__(
         self,
@@ -392,7 +395,7 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             ``base + contributions.sum(axis=2)`` is :meth:`predict_joint_log_proba`.
         """
         model, x = self._ask(rows, where)
-        return explanation_of(model, x)
+        return explanation_of(model, x, draw_waterfall)
 
     # ---- what was counted ------------------------------------------------------------------------
     def _answered(self, name: str) -> tuple[TableModel, str]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tallybayes.engines.groups import raise_infinite
 from tallybayes.errors import StaleWarning, warn_user
+from tallybayes.estimators.reported import draw_waterfall
 from tallybayes.estimators.tables.base import TableClassifier
 from tallybayes.explain.explanation import Explanation, explanation_of
 from tallybayes.explain.importances import frame, summary_of, term_frame
@@ -217,7 +218,7 @@ class WeightedAnswers(TableClassifier):
             ``base + contributions.sum(axis=2)`` is :meth:`predict_joint_log_proba`.
         """
         self._fresh()
-        return explanation_of(self._weighted(), self._read_rows(X))
+        return explanation_of(self._weighted(), self._read_rows(X), draw_waterfall)
 
     def summary(self, max_display: int = 10) -> str:
         """The model in words: how good it is, what it goes by, and what it leaves out.

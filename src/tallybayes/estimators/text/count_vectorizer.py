@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.feature_extraction import text as peer
@@ -15,7 +15,6 @@ from tallybayes.errors import SlowTokensWarning, warn_user
 from tallybayes.estimators.text.given_documents import decoded, need_several
 from tallybayes.estimators.text.term_choice import choice_of, need_no_choice, need_terms
 from tallybayes.estimators.text.term_rules import (
-    makes_terms_in_python,
     need_hashing,
     need_ngrams,
     rules_of,
@@ -31,10 +30,8 @@ from tallybayes.tokens import (
     count_hashed,
     count_vocabulary,
 )
+from tallybayes.tokens.analyzer import TextRules, makes_terms_in_python
 from tallybayes.tokens.documents import as_objects
-
-if TYPE_CHECKING:
-    from tallybayes import _kernels
 
 __all__ = ["CountVectorizer"]
 
@@ -352,7 +349,7 @@ class CountVectorizer(VocabularyVectorizer):
         self._terms = terms
         return self._matrix(rows, len(terms))
 
-    def _rules(self) -> _kernels.TextRules | None:
+    def _rules(self) -> TextRules | None:
         """The kernel's rules; None where Python makes the tokens."""
         self._validate_ngram_range()
         rules = rules_of(self)
@@ -373,7 +370,7 @@ class CountVectorizer(VocabularyVectorizer):
         if self.analyzer != "cjk":
             self._warn_for_unused_params()
 
-    def _hashed(self, rules: _kernels.TextRules | None, documents: Any) -> Any:
+    def _hashed(self, rules: TextRules | None, documents: Any) -> Any:
         need_hashing(self, rules)
         assert rules is not None
         assert self.n_features is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,8 @@ from tallybayes.tally.live_terms import MIN_HALF_LIFE, LiveTermCounts
 from tallybayes.tally.terms import term_array
 from tallybayes.threads import get_num_threads
 from tallybayes.tokens import count_given, count_hashed
-from tallybayes.tokens.counting import Documents
-
-if TYPE_CHECKING:
-    from tallybayes._kernels import GivenVocabulary, TextRules
+from tallybayes.tokens.analyzer import TextRules
+from tallybayes.tokens.counting import Documents, GivenVocabulary
 
 __all__ = ["DocumentCounter", "chosen_analyzer"]
 

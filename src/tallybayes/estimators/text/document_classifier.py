@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,7 @@ from sklearn.utils import Tags
 from tallybayes.errors import StaleWarning, warn_user
 from tallybayes.estimators.locked_learning import LOCK
 from tallybayes.estimators.notebook import ShownInNotebooks
-from tallybayes.estimators.reported import Reported
+from tallybayes.estimators.reported import Reported, draw_waterfall
 from tallybayes.estimators.text.counter import DocumentCounter
 from tallybayes.estimators.text.given_documents import (
     CountedRows,
@@ -31,11 +31,13 @@ from tallybayes.models.documents.live import LiveDocuments
 from tallybayes.models.equality import same
 from tallybayes.tally import TermCounts
 from tallybayes.tokens.counting import Documents
-from tallybayes.tokens.documents import all_at_once, as_objects, document_batches
+from tallybayes.tokens.documents import (
+    TextDocuments,
+    all_at_once,
+    as_objects,
+    document_batches,
+)
 from tallybayes.validation import codes_of, warn_of_other_order
-
-if TYPE_CHECKING:
-    from tallybayes._kernels import TextDocuments
 
 __all__ = ["FEW_DOCUMENTS", "LIVE_DOCUMENTS", "DocumentClassifier"]
 
@@ -50,6 +52,7 @@ FEW_DOCUMENTS = 256
 class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base class of classifiers of documents. Not for direct use."""
 
+    _reads = "documents"
     _counter: DocumentCounter
     unlabelled: Any
     half_life: float | None
@@ -352,7 +355,7 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
         """
         model, rows = self._read(X)
         return [
-            explain_document(model, rows.take(np.array([i])), document)
+            explain_document(model, rows.take(np.array([i])), document, draw_waterfall)
             for i, document in enumerate(as_objects(X))
         ]
 
@@ -370,7 +373,7 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
             Its ``base + contributions.sum(axis=0)`` is :meth:`predict_joint_log_proba`.
         """
         model, rows = self._read([document])
-        return explain_document(model, rows, document)
+        return explain_document(model, rows, document, draw_waterfall)
 
     def top_terms(self, label: Any, n: int = 10) -> list[tuple[Any, float]]:
         """The terms that add most to a class against all others: of one occurrence, in a

@@ -7,23 +7,14 @@ from numbers import Integral
 from typing import Any
 
 from tallybayes.tokens import MARKS, WORDS, compiled_rules
-from tallybayes.tokens.analyzer import TextRules
+from tallybayes.tokens.analyzer import TextRules, makes_terms_in_python
 
 __all__ = [
-    "makes_terms_in_python",
     "need_hashing",
     "need_ngrams",
     "rules_of",
     "warn_of_capitals",
 ]
-
-
-def makes_terms_in_python(vectorizer: Any) -> bool:
-    """Whether a parameter of a CountVectorizer is a function that takes part in making terms."""
-    functions = [vectorizer.analyzer, vectorizer.strip_accents, vectorizer.preprocessor]
-    if vectorizer.analyzer in ("word", "cjk"):
-        functions.append(vectorizer.tokenizer)
-    return any(map(callable, functions))
 
 
 def rules_of(vectorizer: Any) -> TextRules | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,10 +11,8 @@ from sklearn.feature_extraction import text as peer
 
 from tallybayes.estimators.text.fixed_vocabulary import ordered_terms
 from tallybayes.tokens import SortedTerms
-from tallybayes.tokens.counting import given_vocabulary
-
-if TYPE_CHECKING:
-    from tallybayes import _kernels
+from tallybayes.tokens.analyzer import TextRules
+from tallybayes.tokens.counting import GivenVocabulary, given_vocabulary
 
 __all__ = ["VocabularyVectorizer"]
 
@@ -122,7 +120,7 @@ class VocabularyVectorizer(peer.CountVectorizer):  # type: ignore[misc]
     def _n_terms(self) -> int:
         return len(self._terms) if "_terms" in vars(self) else len(self._vocabulary)
 
-    def _given(self, rules: _kernels.TextRules) -> _kernels.GivenVocabulary:
+    def _given(self, rules: TextRules) -> GivenVocabulary:
         """The vocabulary for the kernel, kept until it or the rules change."""
         terms = vars(self).get("_terms") or self._vocabulary
         stop_words = self.get_stop_words() or ()

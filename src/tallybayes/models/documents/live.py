@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 from tallybayes.forking import new_lock
 from tallybayes.models.documents.contract import TextModel
 from tallybayes.tally.live_terms import LiveTermCounts
-
-if TYPE_CHECKING:
-    from tallybayes._kernels import TextDocuments
+from tallybayes.tokens.documents import TextDocuments
 
 __all__ = ["LiveDocuments"]
 
