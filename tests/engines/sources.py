@@ -28,11 +28,9 @@ import pytest
 import tallybayes
 from servers.postgres import server
 from servers.spark import on_spark, session
-from tallybayes.engines.contract import JointCells, Labels
-from tallybayes.engines.groups import joint_cells, merged_tables
-from tallybayes.engines.memory.engine import MemoryEngine
+from tallybayes.engines.contract import JointCells, Labels, joint_cells, merged_tables, sampled_rows
+from tallybayes.engines.memory import MemoryEngine
 from tallybayes.engines.registry import engine_named
-from tallybayes.engines.sampling import sampled_rows
 from tallybayes.sources.batches.streams import Batches
 from tallybayes.tables import read_table
 

@@ -13,10 +13,16 @@ from hypothesis import strategies as st
 
 from engines.sources import ENGINES, TEXT_FILES, as_written, passed_over, source_of
 from tallybayes import NaiveBayes
-from tallybayes.engines.contract import Condition, Counting, CountLevels, CountNumbers, Labels
-from tallybayes.engines.memory.engine import MemoryEngine
+from tallybayes.engines.contract import (
+    Condition,
+    Counting,
+    CountLevels,
+    CountNumbers,
+    Labels,
+    row_hashes,
+)
+from tallybayes.engines.memory import MemoryEngine
 from tallybayes.engines.registry import engine_named
-from tallybayes.engines.sampling import row_hashes
 from tallybayes.errors import LeftOutWarning
 from tallybayes.families import Categorical
 from tallybayes.tables.columns import values_of

@@ -16,7 +16,7 @@ from reference import best_classes, normalise
 from reference.logs import ln_all
 from reference.rational import exact
 from tallybayes import scoring
-from tallybayes.engines.memory.arrays import ArrayEngine
+from tallybayes.engines.arrays import ArrayEngine
 from tallybayes.errors import RuledOutWarning
 from tallybayes.families import (
     Bernoulli,

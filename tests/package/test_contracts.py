@@ -6,8 +6,8 @@ import ast
 from pathlib import Path
 
 import tallybayes
-from tallybayes.engines.memory.scores.part import Part
-from tallybayes.engines.memory.scores.score_kinds import GROUPS, NUMBERS
+from tallybayes.engines.lookup_parts import Part
+from tallybayes.engines.number_parts import GROUPS, NUMBERS
 from tallybayes.families.cells import CellLaw
 from tallybayes.families.contract import (
     BinnedReading,

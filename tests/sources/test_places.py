@@ -22,8 +22,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tallybayes.engines.contract import Counting
-from tallybayes.engines.memory.engine import MemoryEngine
-from tallybayes.engines.stream.engine import StreamEngine
+from tallybayes.engines.memory import MemoryEngine
+from tallybayes.engines.stream import StreamEngine
 from tallybayes.errors import SourceError
 from tallybayes.sources.files import source_of
 

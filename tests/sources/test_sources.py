@@ -19,8 +19,8 @@ import pytest
 import tallybayes
 from tallybayes import NaiveBayes, WeightedNaiveBayes
 from tallybayes.engines.contract import Counting, CountLevels
-from tallybayes.engines.memory.engine import MemoryEngine
-from tallybayes.engines.stream.engine import StreamEngine
+from tallybayes.engines.memory import MemoryEngine
+from tallybayes.engines.stream import StreamEngine
 from tallybayes.errors import LeftOutWarning, MixedColumnWarning, SourceError
 from tallybayes.families import Poisson
 from tallybayes.sources.files import is_source, source_of, source_of_paths

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import tallybayes as tb
 import tallybayes.families
 from tallybayes import persistence
-from tallybayes.engines.memory.arrays import ArrayEngine
+from tallybayes.engines.arrays import ArrayEngine
 from tallybayes.estimators.persistence import model_files as files
 from tallybayes.tally import ClassCounts, effective_row_weight, effective_rows
 from tallybayes.testing.strategies import Frame, batches, columns, frames

@@ -17,7 +17,7 @@ from scipy import sparse
 from reference import centre_moments, chunk_bounds, count_moments
 from reference.rational import exact, rounded
 from tallybayes import GaussianNB, _kernels
-from tallybayes.engines.memory.arrays import ArrayEngine
+from tallybayes.engines.arrays import ArrayEngine
 from tallybayes.schema import Columns
 from tallybayes.tally import CrossMoments, Moments, Tally
 

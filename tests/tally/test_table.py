@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallybayes.engines.memory.arrays import ArrayEngine
+from tallybayes.engines.arrays import ArrayEngine
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.schema import Columns, Schema
 from tallybayes.tally import ClassCounts, FeatureSums, TableTally

@@ -7,7 +7,7 @@ namespace tb {
 
 constexpr u64 COUNT_STRIDE = u64(1) << 40;  // terms are below it: cells are distinct
 
-inline u64 finalized(u64 key) {  // of SplitMix64, as in engines/sampling.py
+inline u64 finalized(u64 key) {  // of SplitMix64, as in engines/contract.py
     key = (key ^ (key >> 30)) * 0xBF58476D1CE4E5B9ul;
     key = (key ^ (key >> 27)) * 0x94D049BB133111EBul;
     return key ^ (key >> 31);

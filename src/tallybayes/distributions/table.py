@@ -16,9 +16,8 @@ from scipy.special import entr, gammaln, psi
 
 from tallybayes.distributions.arrays import ArrayConditional, Multinomial, totals_of
 from tallybayes.distributions.base import ClassConditional, Index, Levels, shown, stats
-from tallybayes.engines.memory.scores.correlated import CorrelatedPart
-from tallybayes.engines.memory.scores.counts import CountsPart
-from tallybayes.engines.memory.scores.part import LevelsPart, Part
+from tallybayes.engines.lookup_parts import LevelsPart, Part
+from tallybayes.engines.number_parts import CorrelatedPart, CountsPart
 from tallybayes.families.normal import Transform
 from tallybayes.families.priors import log_rising
 from tallybayes.parameters import Density

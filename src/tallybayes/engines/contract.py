@@ -8,19 +8,30 @@ engine of a source.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Generic, NamedTuple, NoReturn, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.schema import Columns, Kind
+from tallybayes.errors import UnseenLevel
+from tallybayes.schema import Columns, Kind, SomeLevels
 from tallybayes.sources.contract import SourceColumn
 from tallybayes.tables import Table
-from tallybayes.tally import ClassCounts, TableTally, Tally
+from tallybayes.tally import (
+    ClassCounts,
+    CrossMoments,
+    GridCounts,
+    LevelCounts,
+    Moments,
+    TableTally,
+    Tally,
+)
 
 __all__ = [
+    "FACTORS",
+    "SHIFTS",
     "CompiledScore",
     "Condition",
     "CountLevels",
@@ -28,11 +39,30 @@ __all__ = [
     "Counted",
     "Counting",
     "Engine",
+    "Group",
     "JointCells",
     "Labels",
     "RowScorer",
+    "Sampler",
     "SourceColumn",
+    "class_array",
+    "cross_group",
+    "finalized",
+    "joint_cells",
+    "level_group",
+    "merged_joint_cells",
+    "merged_tables",
     "need_columns",
+    "need_rows_and_labels",
+    "number_groups",
+    "raise_infinite",
+    "raise_no_rows",
+    "raise_too_large",
+    "raise_undeclared",
+    "row_hashes",
+    "sampled_marks",
+    "sampled_rows",
+    "some_levels_group",
 ]
 
 
@@ -204,7 +234,7 @@ class Engine(Protocol):
 
     def sample(self, source: Any, n: int) -> Table:
         """A fair sample of at most n rows, in their order: those whose numbers have the smallest
-        hashes (:func:`tallybayes.engines.sampling.row_hashes`)."""
+        hashes (:func:`row_hashes`)."""
 
     def count_together(
         self,
@@ -229,3 +259,246 @@ def need_columns(asked: Sequence[str], found: Sequence[str], what: str = "column
                 f"the source has no {what} {name!r}; its columns are {list(found)}. Name one of "
                 "them; names are distinguished by case"
             )
+
+
+# ---- groups of columns with their tallies, in the same form for every engine ---------------------
+Array = NDArray[np.float64]
+Group = tuple[Columns, Tally]
+
+
+def raise_infinite(name: str, values: NDArray[Any]) -> NoReturn:
+    """Raises the ValueError for an infinite or overflowing column of numbers."""
+    found = np.flatnonzero(np.isinf(values))
+    if found.size:
+        raise ValueError(
+            f"Input X contains infinity: row {int(found[0])}, column {name!r} holds "
+            f"{values[found[0]].item()!r}. Give a finite value, or NaN for a missing value."
+        )
+    raise_too_large(name)
+
+
+def raise_too_large(name: str) -> NoReturn:
+    """Raises the ValueError for a column whose squares overflow."""
+    raise ValueError(
+        f"column {name!r} is too large: the squares of its differences exceed float64 (about "
+        "1e308). Rescale it."
+    )
+
+
+def level_group(name: str, levels: NDArray[Any], counts: NDArray[np.float64]) -> Group:
+    """A column of strings as an open group: levels (n_levels,) and counts (n_classes, n_levels)."""
+    columns = Columns(kind="levels", names=(name,), levels=(levels,), open=True)
+    return columns, LevelCounts(np.array([0, len(levels)], dtype=np.int64), counts)
+
+
+def number_groups(
+    name: str, moments: Moments, grid: GridCounts, *, dates: bool = False
+) -> list[Group]:
+    """A column of numbers as groups: its moments and its grid counts."""
+    columns = Columns(kind="moments", names=(name,), origin=moments.origin, dates=dates)
+    return [(columns, moments), (Columns(kind="grid", names=(name,), dates=dates), grid)]
+
+
+def some_levels_group(
+    name: str, asked: Sequence[str], counts: Array, others: Array, n_all: int
+) -> Group:
+    """A column of levels of which some are counted each, and all others together.
+
+    Parameters
+    ----------
+    name : str
+    asked : list of str
+    counts : float64 array (n_classes, n_asked)
+    others : float64 array (n_classes,)
+    n_all : int
+        How many levels occur.
+    """
+    seen = np.flatnonzero(counts.any(axis=0))
+    levels = np.empty(len(seen), dtype=object)
+    levels[:] = [asked[i] for i in seen.tolist()]
+    columns = SomeLevels(kind="levels", names=(name,), levels=(levels,), open=True, n_all=n_all)
+    cells = np.ascontiguousarray(np.concatenate([counts[:, seen], others[:, None]], axis=1))
+    return columns, LevelCounts(np.array([0, len(levels) + 1], dtype=np.int64), cells)
+
+
+def cross_group(names: tuple[str, ...], tally: CrossMoments) -> Group:
+    """A group of columns of numbers with their cross moments."""
+    columns = Columns(kind="cross", n_features=len(names), names=names, origin=tally.origin)
+    return columns, tally
+
+
+def class_array(labels: Iterable[Any]) -> NDArray[Any]:
+    """Distinct labels in order, as an array (n_classes,); strings stay objects."""
+    ordered = sorted(labels)
+    if all(isinstance(label, bool | int | float) for label in ordered):
+        return np.array(ordered)
+    array = np.empty(len(ordered), dtype=object)
+    array[:] = ordered
+    return array
+
+
+def need_rows_and_labels(n_rows: float, missing: float, target: str) -> None:
+    """Raise ValueError if there are no rows, or if `missing` rows have no label."""
+    if not n_rows:
+        raise_no_rows()
+    if missing:
+        raise ValueError(
+            f"{missing:g} rows of the evidence have no label in the target column {target!r}: fill "
+            "them, or leave those rows out (of LazyNaiveBayes by where=)"
+        )
+
+
+def raise_no_rows() -> NoReturn:
+    """Raises the ValueError for a source without rows."""
+    raise ValueError("there is no evidence: the source, with the conditions of where=, has no rows")
+
+
+def raise_undeclared(name: str, level: Any, declared: Sequence[str]) -> NoReturn:
+    """Raises UnseenLevel for a level that is not among those declared."""
+    raise UnseenLevel(
+        f"column {name!r} of the source holds {level!r}, which is not among the declared "
+        f"levels {declared}: declare it, or leave the rows out with where="
+    )
+
+
+def joint_cells(
+    classes: NDArray[Any], found: Mapping[tuple[str | int | None, ...], Array]
+) -> JointCells:
+    """Combinations of values with their counts by class, sorted, missing values first."""
+    kept = {cell: counts for cell, counts in found.items() if counts.any()}
+    order = sorted(kept, key=lambda cell: [(v is not None, 0 if v is None else v) for v in cell])
+    counts = np.zeros((len(classes), len(order)))
+    for j, cell in enumerate(order):
+        counts[:, j] = kept[cell]
+    return JointCells(classes, order, counts)
+
+
+def merged_joint_cells(*parts: JointCells) -> JointCells:
+    """The joint cells of the rows of all parts."""
+    classes = np.unique(np.concatenate([part.classes for part in parts]))
+    counts: dict[tuple[str | int | None, ...], Array] = {}
+    for part in parts:
+        at = np.searchsorted(classes, part.classes)
+        for cell, mine in zip(part.cells, part.counts.T, strict=True):
+            counts.setdefault(cell, np.zeros(len(classes)))[at] += mine
+    return joint_cells(classes, counts)
+
+
+def merged_tables(a: TableTally, b: TableTally) -> TableTally:
+    """The tally of the rows of both.
+
+    Raises
+    ------
+    IncompatibleTallies
+        If a column is counted in ways that do not add.
+    ValueError
+        If the numbers of both are too far apart for float64 to hold their squares.
+    """
+    both = a.merged(b)
+    for columns, group in zip(both.schema.groups, both.groups, strict=True):
+        if isinstance(group, Moments) and not np.isfinite(group.s2_hi).all():
+            raise_too_large(columns.names[0] if columns.names else "")
+        if isinstance(group, CrossMoments) and not np.isfinite(group.s2_hi).all():
+            wrong = ~np.isfinite(group.columns().s2_hi).all(axis=0)
+            raise_too_large(columns.names[int(np.argmax(wrong))] if columns.names else "")
+    return both
+
+
+# ---- a fair sample, the same in every engine: by a hash of the row's number ----------------------
+FACTORS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+SHIFTS = (30, 27, 31)
+CHUNK_ROWS = 1 << 22  # row numbers that are hashed at once
+
+
+def finalized(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finalizer of SplitMix64: a one-to-one map that mixes all bits of each key.
+
+    References
+    ----------
+    Steele, Lea and Flood (2014), "Fast splittable pseudorandom number generators", OOPSLA.
+    """
+    keys = (keys ^ (keys >> np.uint64(SHIFTS[0]))) * np.uint64(FACTORS[1])
+    keys = (keys ^ (keys >> np.uint64(SHIFTS[1]))) * np.uint64(FACTORS[2])
+    return keys ^ (keys >> np.uint64(SHIFTS[2]))
+
+
+def row_hashes(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """A hash of each row's number, which counts from 0."""
+    return finalized((numbers + np.uint64(1)) * np.uint64(FACTORS[0]))
+
+
+def sampled_rows(n_rows: int, n: int) -> NDArray[np.intp]:
+    """The rows of the n smallest hashes, ascending."""
+    if n >= n_rows:
+        return np.arange(n_rows)
+    hashes = row_hashes(np.arange(n_rows, dtype=np.uint64))  # the hash is one-to-one: no ties
+    return np.sort(np.argpartition(hashes, n)[:n])
+
+
+def sampled_marks(parts: Sequence[tuple[int, int]], n: int) -> NDArray[np.int64]:
+    """The marks of the rows of the n smallest hashes, ascending, of parts one below the other.
+
+    Parameters
+    ----------
+    parts : sequence of (int, int)
+        The mark of a part's first row, and how many rows it has; marks count on from the first.
+    n : int
+    """
+    sampler: Sampler[NDArray[np.int64]] = Sampler(n)
+    for first, size in parts:
+        for start in range(first, first + size, CHUNK_ROWS):
+            marks = np.arange(start, min(first + size, start + CHUNK_ROWS), dtype=np.int64)
+            sampler.add(marks, len(marks))
+    return np.concatenate([*sampler.parts(), np.empty(0, dtype=np.int64)])
+
+
+class _Rows(Protocol):
+    def take(self, rows: NDArray[np.intp]) -> Self:
+        """Some of the rows."""
+
+
+Rows = TypeVar("Rows", bound=_Rows)
+
+
+class Sampler(Generic[Rows]):
+    """A fair sample of rows that come part by part: those of the n smallest hashes.
+
+    Parameters
+    ----------
+    n : int or None
+        How many rows are kept; None: all.
+    """
+
+    def __init__(self, n: int | None) -> None:
+        self._n = n
+        self._first = 0
+        self._bound = np.uint64(2**64 - 1)
+        self._kept: list[tuple[Rows, NDArray[np.uint64]]] = []
+
+    def add(self, part: Rows, n_rows: int) -> None:
+        """Takes from the next rows."""
+        if self._n != 0:
+            marks = row_hashes(np.arange(self._first, self._first + n_rows, dtype=np.uint64))
+            self._keep(part, marks)
+            self._cut(2)
+        self._first += n_rows
+
+    def parts(self) -> list[Rows]:
+        """The sample, in the rows' order."""
+        self._cut(1)
+        return [part for part, _ in self._kept]
+
+    def _keep(self, part: Rows, marks: NDArray[np.uint64]) -> None:
+        rows = np.flatnonzero(marks <= self._bound)
+        if len(rows):
+            self._kept.append((part.take(rows), marks[rows]))
+
+    def _cut(self, times: int) -> None:
+        """Lets go of the rows beyond n, once there are so many times as many."""
+        if self._n is None or sum(len(marks) for _, marks in self._kept) <= times * self._n:
+            return
+        marks = np.concatenate([marks for _, marks in self._kept])
+        self._bound = np.partition(marks, self._n - 1)[self._n - 1]
+        parts, self._kept = self._kept, []
+        for part in parts:
+            self._keep(*part)

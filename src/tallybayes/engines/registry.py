@@ -1,6 +1,6 @@
 """Which engine reads a source.
 
-An engine of this package is a folder and a line in :data:`ENGINES`; another package adds its own
+An engine of this package is a file and a line in :data:`ENGINES`; another package adds its own
 with :func:`register_engine`. An engine is imported when a source is looked at, and imports the
 library that it needs when it reads one.
 """
@@ -18,10 +18,10 @@ from tallybayes.tables import Table
 __all__ = ["ENGINES", "engine_named", "engine_of", "register_engine"]
 
 ENGINES = {
-    "duckdb": "tallybayes.engines.sql.engine:DuckDBEngine",
-    "spark": "tallybayes.engines.spark.engine:SparkEngine",
-    "stream": "tallybayes.engines.stream.engine:StreamEngine",
-    "memory": "tallybayes.engines.memory.engine:MemoryEngine",
+    "duckdb": "tallybayes.engines.duckdb:DuckDBEngine",
+    "spark": "tallybayes.engines.spark:SparkEngine",
+    "stream": "tallybayes.engines.stream:StreamEngine",
+    "memory": "tallybayes.engines.memory:MemoryEngine",
 }
 """By name, where each engine is. The first that reads a source is taken; memory, the last, reads
 what is left, or raises because it is not a table."""

@@ -186,7 +186,7 @@ def _table(estimator: Any, model: TableModel) -> Any:
 
 class _Distributions:
     """Makes the distributions of the columns of a model; see
-    :class:`tallybayes.engines.memory.scores.part.Distributions`.
+    :class:`tallybayes.engines.lookup_parts.Distributions`.
 
     Parameters
     ----------

@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.engines.arrays import ArrayEngine
 from tallybayes.engines.contract import CompiledScore
-from tallybayes.engines.memory.arrays import ArrayEngine
-from tallybayes.engines.memory.leave_one_out import CompiledWithout, compile_without
+from tallybayes.engines.leave_one_out import CompiledWithout, compile_without
 from tallybayes.families import ClassPrior
 from tallybayes.models.base import Model
 from tallybayes.models.data_warnings.tiny_columns import tiny_columns, warn_of_tiny

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.memory.one_row import row_scorer
-from tallybayes.engines.memory.scores.table import TableScore
+from tallybayes.engines.table_score import TableScore, row_scorer
 from tallybayes.families.choice import ReadAs
 from tallybayes.models.base import Model
 from tallybayes.models.calibration import Calibration

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from tallybayes.engines.memory.arrays import ArrayEngine
+from tallybayes.engines.arrays import ArrayEngine
 from tallybayes.schema import Columns, Schema
 from tallybayes.tally import ClassCounts, TableTally, Tally
 

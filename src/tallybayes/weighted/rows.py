@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.sampling import FACTORS, finalized
+from tallybayes.engines.contract import FACTORS, finalized
 from tallybayes.errors import DependentRowsWarning, warn_user
 from tallybayes.tables import Column, Mixed, Numbers, Strings, Table
 from tallybayes.tables.columns import EXACT

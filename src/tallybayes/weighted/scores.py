@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.engines.memory.one_row import empty_scorer
+from tallybayes.engines.table_score import empty_scorer
 from tallybayes.parameters import Term
 from tallybayes.parameters.formula import CellTable, PairedCells
 from tallybayes.tables import Empty, Table

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from tallybayes import LazyNaiveBayes, NaiveBayes
-from tallybayes.engines.sql.values import Bound, Written
+from tallybayes.engines.sql import Bound, Written
 from tallybayes.errors import IncompatibleTallies, UnseenLevel
 from tallybayes.families import Bernoulli, Binned, Categorical, Dirichlet, Gaussian, Poisson
 from tallybayes.families.choice import UNDECLARED

@@ -22,7 +22,7 @@ MODULES = {
     "tallybayes.tally.live_terms",
 }
 TABLE_MODULES = {
-    "tallybayes.engines.memory.one_row",
+    "tallybayes.engines.table_score",
     "tallybayes.estimators.locked_learning",
     "tallybayes.estimators.tables.row_by_row",
     "tallybayes.models.live.cells",

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reference.logs import assert_logs
-from tallybayes.engines.memory.lookup_leave_one_out import cells_without
+from tallybayes.engines.leave_one_out import cells_without
 from tallybayes.families.cells import CellLaw
 from tallybayes.families.smooth import _kernel
 

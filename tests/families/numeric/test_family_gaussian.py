@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 
 from reference import centre_moments, count_moments
 from reference.rational import rounded
-from tallybayes.engines.memory.arrays import ArrayEngine
+from tallybayes.engines.arrays import ArrayEngine
 from tallybayes.families import Gaussian
 from tallybayes.schema import Columns
 from tallybayes.tally import ClassCounts, Moments

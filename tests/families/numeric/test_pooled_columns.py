@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallybayes.engines.memory.scores.pooled_columns import PooledColumns
+from tallybayes.engines.number_parts import PooledColumns
 from tallybayes.families.choice import UNDECLARED
 from tallybayes.families.gaussian import Atoms, GaussianDensity, Pooled
 from tallybayes.families.normal import Transform

@@ -10,7 +10,7 @@ from scipy import integrate, optimize, stats
 from sklearn.preprocessing import PowerTransformer
 
 from tallybayes import NaiveBayes
-from tallybayes.engines.memory.tables import collect_table
+from tallybayes.engines.tables import collect_table
 from tallybayes.families import Gaussian
 from tallybayes.families.normal import Transform, class_moments, transform_of
 from tallybayes.tables import read_table

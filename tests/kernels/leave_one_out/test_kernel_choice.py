@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from reference.bins import quantile_labels
 from reference.choice import best_reading
 from tallybayes import NaiveBayes, _kernels, get_num_threads, set_num_threads
-from tallybayes.engines.memory.tables import collect_table
+from tallybayes.engines.tables import collect_table
 from tallybayes.families.choice import UNDECLARED, choose
 from tallybayes.families.contract import NumberCounts
 from tallybayes.tables import Numbers as Column

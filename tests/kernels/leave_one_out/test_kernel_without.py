@@ -11,7 +11,7 @@ from scipy import sparse
 from reference import LAYOUTS, without
 from reference.inputs import with_index
 from tallybayes import _kernels
-from tallybayes.engines.memory.lookup_leave_one_out import raise_unlearned
+from tallybayes.engines.leave_one_out import raise_unlearned
 from tallybayes.errors import NegativeTally
 
 ALPHAS = {"none": [0.0], "one": [1.0], "small": [1e-10], "huge": [1e10], "each": None}

@@ -81,7 +81,7 @@ def test_spark_says_what_the_guide_explains(without_java, tmp_path, home, said):
 
 
 def test_what_spark_is_learned_with_is_imported_without_java(without_java):
-    assert {"tallybayes.sources.spark.frame", "tallybayes.engines.spark.engine"} <= set(OWN)
+    assert {"tallybayes.sources.spark.frame", "tallybayes.engines.spark"} <= set(OWN)
     found = without_java(IMPORTS + LEARNS)
     assert found.stdout.strip() == "['u', 'v']"
     assert found.stderr == ""

@@ -17,7 +17,7 @@ from tallybayes.cli.io.targets import need_group, need_kept, need_target, need_w
 from tallybayes.cli.terminal.console import Bar
 from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion
 from tallybayes.cli.terminal.interrupts import need_none, replacement_of
-from tallybayes.engines.sampling import Sampler
+from tallybayes.engines.contract import Sampler
 from tallybayes.errors import ModelFileError, listed
 from tallybayes.estimators.persistence.saving import save
 from tallybayes.estimators.tables.base import TableClassifier

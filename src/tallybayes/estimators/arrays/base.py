@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import assert_all_finite
 
-from tallybayes.engines.memory.arrays import ArrayEngine
+from tallybayes.engines.arrays import ArrayEngine
 from tallybayes.estimators.arrays.validated_rows import read_rows
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.in_sql import SaysSQL

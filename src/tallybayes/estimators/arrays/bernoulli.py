@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils._param_validation import Interval
 
-from tallybayes.engines.memory.value_errors import raise_not_binary
+from tallybayes.engines.arrays import raise_not_binary
 from tallybayes.estimators.arrays.discrete import shares_parameters
 from tallybayes.estimators.arrays.feature_sums import SumsClassifier
 from tallybayes.estimators.arrays.generative import GenerativeClassifier

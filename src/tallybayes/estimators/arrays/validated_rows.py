@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
-from tallybayes.engines.memory.array_layout import readable
+from tallybayes.engines.arrays import readable
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, read_table
 from tallybayes.tables.columns import BITS
 from tallybayes.tables.read import is_arrow, is_frame

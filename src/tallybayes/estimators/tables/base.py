@@ -13,7 +13,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names, _check_n_features
 
 from tallybayes.engines.contract import Labels
-from tallybayes.engines.memory.tables import Shifts, collect_table
+from tallybayes.engines.tables import Shifts, collect_table
 from tallybayes.estimators.in_sql import SaysSQL
 from tallybayes.estimators.locked_learning import learning
 from tallybayes.estimators.reported import Reported, draw_waterfall

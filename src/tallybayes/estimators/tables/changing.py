@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _check_n_features
 
-from tallybayes.engines.contract import Labels
-from tallybayes.engines.groups import merged_tables
+from tallybayes.engines.contract import Labels, merged_tables
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.locked_learning import learning
 from tallybayes.estimators.tables.declared_classes import labels_named

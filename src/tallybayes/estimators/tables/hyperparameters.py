@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from tallybayes.engines.memory.lookup_leave_one_out import cells_without
-from tallybayes.engines.memory.scores.part import LookupPart
+from tallybayes.engines.leave_one_out import cells_without
+from tallybayes.engines.lookup_parts import LookupPart
 from tallybayes.errors import NegativeTally
 from tallybayes.leaving_out import posterior_without
 from tallybayes.models.calibration import Calibration, Method, fitted_calibration

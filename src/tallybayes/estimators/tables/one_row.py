@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.engines.memory.one_row import (
+from tallybayes.engines.table_score import (
     ANY,
     DATES,
     EITHER,

@@ -10,8 +10,8 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from tallybayes.engines.groups import merged_tables
-from tallybayes.engines.memory.one_row import counted_rows, hold
+from tallybayes.engines.contract import merged_tables
+from tallybayes.engines.table_score import counted_rows, hold
 from tallybayes.errors import UnseenLevel
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.locked_learning import LIVE, LOCK, lock_of, take_place, twin_of

@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.groups import raise_infinite
+from tallybayes.engines.contract import raise_infinite
 from tallybayes.errors import StaleWarning, warn_user
 from tallybayes.estimators.reported import draw_waterfall
 from tallybayes.estimators.tables.base import TableClassifier

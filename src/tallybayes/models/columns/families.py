@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.memory.scores.part import KindsPart, LevelsPart
-from tallybayes.engines.memory.scores.score_kinds import group_part, number_part, text_part
+from tallybayes.engines.lookup_parts import KindsPart, LevelsPart
+from tallybayes.engines.number_parts import group_part, number_part, text_part
 from tallybayes.families import Categorical
 from tallybayes.families.choice import (
     UNDECLARED,

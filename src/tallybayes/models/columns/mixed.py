@@ -19,8 +19,8 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.groups import Group, level_group
-from tallybayes.engines.memory.tables import collect_table
+from tallybayes.engines.contract import Group, level_group
+from tallybayes.engines.tables import collect_table
 from tallybayes.errors import MixedColumnWarning, listed, warn_user
 from tallybayes.parameters.formula import Kind
 from tallybayes.schema import Schema

@@ -12,8 +12,8 @@ from collections.abc import Container, Iterator
 
 import numpy as np
 
-from tallybayes.engines.groups import Group
-from tallybayes.engines.memory.tables import text_group
+from tallybayes.engines.contract import Group
+from tallybayes.engines.tables import text_group
 from tallybayes.families.text import Text
 from tallybayes.models.data_warnings.identifiers import IDENTIFIER_ROWS
 from tallybayes.schema import Columns, Schema

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.memory.scores.score_kinds import text_part
+from tallybayes.engines.number_parts import text_part
 from tallybayes.families.contract import Context
 from tallybayes.models.columns.declarations import Declared
 from tallybayes.models.columns.prose import PROSE

@@ -16,7 +16,7 @@ from tallybayes.cli.io.model_file import ModelFile
 from tallybayes.cli.report.figures import Figures
 from tallybayes.cli.terminal.console import Bar
 from tallybayes.cross_validation import held_out_predictions, usual_folds
-from tallybayes.engines.sampling import sampled_rows
+from tallybayes.engines.contract import sampled_rows
 from tallybayes.errors import TallyWarning
 
 __all__ = ["held_out_figures"]

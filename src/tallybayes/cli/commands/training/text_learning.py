@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tallybayes.cli.io.documents.source import DocumentBatch, DocumentSource
 from tallybayes.cli.terminal.console import Bar
 from tallybayes.cli.terminal.failures import Failure
-from tallybayes.engines.sampling import row_hashes
+from tallybayes.engines.contract import row_hashes
 from tallybayes.errors import StaleWarning
 from tallybayes.estimators.text.given_documents import aged
 from tallybayes.estimators.text.text_nb import TextNB

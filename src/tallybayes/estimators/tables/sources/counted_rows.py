@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.engines.contract import Labels
-from tallybayes.engines.memory.labels import labels_of
-from tallybayes.engines.stream.labels import TalliesByType
+from tallybayes.engines.stream import TalliesByType
+from tallybayes.engines.tables import labels_of
 from tallybayes.models.columns.rows import RowsToCount
 from tallybayes.tables import Empty, Table
 from tallybayes.tables.columns import stacked, values_of

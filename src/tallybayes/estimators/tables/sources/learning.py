@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.contract import Labels, need_columns
-from tallybayes.engines.groups import merged_tables
-from tallybayes.engines.memory.tables import Shifts
+from tallybayes.engines.contract import Labels, merged_tables, need_columns
+from tallybayes.engines.tables import Shifts
 from tallybayes.estimators.tables.declared_classes import with_classes
 from tallybayes.estimators.tables.sources.counted_rows import Counted, HowToCount
 from tallybayes.estimators.tables.sources.part_by_part import count_parts, need_name, rows_of

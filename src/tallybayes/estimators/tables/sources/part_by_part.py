@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.engines.sampling import Sampler
+from tallybayes.engines.contract import Sampler
 from tallybayes.errors import IncompatibleTallies, SourceError
 from tallybayes.estimators.tables.sources.counted_rows import (
     Counted,

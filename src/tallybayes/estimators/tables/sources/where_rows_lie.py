@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.sampling import sampled_marks
+from tallybayes.engines.contract import sampled_marks
 from tallybayes.estimators.tables.sources.counted_rows import (
     Counted,
     CountedRows,

@@ -1,5 +1,6 @@
 """The engine for tables in memory: frames, arrays, rows as dicts, and objects with an Arrow
-stream."""
+stream.
+"""
 
 from __future__ import annotations
 
@@ -14,27 +15,25 @@ from tallybayes.engines.contract import (
     Counting,
     CountLevels,
     CountNumbers,
+    Group,
     JointCells,
     Labels,
     RowScorer,
     SourceColumn,
-    need_columns,
-)
-from tallybayes.engines.groups import (
-    Group,
     joint_cells,
+    need_columns,
     raise_undeclared,
+    sampled_rows,
     some_levels_group,
 )
-from tallybayes.engines.memory.labels import labels_of
-from tallybayes.engines.memory.tables import collect_table
-from tallybayes.engines.sampling import sampled_rows
+from tallybayes.engines.tables import collect_table, labels_of
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table, read_table
 from tallybayes.tables.columns import number_of_text, strings_of
 from tallybayes.tally import LevelCounts, TableTally
 from tallybayes.threads import get_num_threads
 
 __all__ = ["MemoryEngine", "only_asked"]
+
 
 Array = NDArray[np.float64]
 

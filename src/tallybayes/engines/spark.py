@@ -1,5 +1,6 @@
 """The engine for sources whose rows stay on a cluster: each part is counted there in memory, and
-the tallies are merged there in the order of the parts."""
+the tallies are merged there in the order of the parts.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.contract import Counting, JointCells, RowScorer
-from tallybayes.engines.groups import merged_joint_cells, merged_tables
-from tallybayes.engines.memory.engine import MemoryEngine
-from tallybayes.engines.sampling import sampled_marks
-from tallybayes.engines.stream.engine import StreamEngine, nothing_of
-from tallybayes.engines.stream.labels import TalliesByType
+from tallybayes.engines.contract import (
+    Counting,
+    JointCells,
+    RowScorer,
+    merged_joint_cells,
+    merged_tables,
+    sampled_marks,
+)
+from tallybayes.engines.memory import MemoryEngine
+from tallybayes.engines.stream import StreamEngine, TalliesByType, nothing_of
 from tallybayes.sources.contract import Distributed, Source, is_distributed
 from tallybayes.sources.files import is_spark_frame, source_of
 from tallybayes.tables import Table
@@ -23,6 +28,7 @@ from tallybayes.tally import TableTally
 from tallybayes.threads import on_one_thread
 
 __all__ = ["SparkEngine"]
+
 
 Array = NDArray[np.float64]
 

@@ -1,21 +1,26 @@
-"""Counting in SQL: one statement that counts what a batch of questions needs, and nothing else.
-
-Names are quoted identifiers; values are parameters or, where there can be none, hexadecimal text:
-neither can be read as SQL. What the statement returns are counts and sums by class, never a row.
-"""
+"""Counting in SQL: what is asked of each column, and one statement for a batch of questions."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
-from tallybayes.engines.sampling import FACTORS, SHIFTS
-from tallybayes.engines.sql.columns import LevelsAsked, NumbersAsked, SQLColumn
-from tallybayes.engines.sql.values import Values
+import numpy as np
+
+from tallybayes.engines.contract import FACTORS, SHIFTS, SourceColumn
 from tallybayes.sources.databases.names import conjunction, quoted
+from tallybayes.tables.columns import LARGEST, text_of_days, text_of_number
 
 __all__ = [
+    "Bound",
+    "LevelsAsked",
+    "NumbersAsked",
     "Rows",
+    "SQLColumn",
+    "Values",
+    "Written",
     "count_statement",
     "grid_sizes_statement",
     "grid_statement",
@@ -24,6 +29,166 @@ __all__ = [
 ]
 
 
+# ---- a column: its numbers and levels as expressions, and the counts that it is asked for --------
+MICROSECONDS = 86_400_000_000  # a day
+
+
+class SQLColumn(SourceColumn):
+    """A column of a source, with its expressions in a statement."""
+
+    def number(self, nan: bool = True) -> str:
+        """An SQL expression: its values as DOUBLE, dates as days since 1970; NaN is NULL, unless
+        `nan` says that there is none."""
+        name = quoted(self.name)
+        if self.kind == "date":
+            return f"epoch_us({name}) / {MICROSECONDS}.0"
+        if self.kind == "category":
+            name = f"CAST({name} AS VARCHAR)"
+        number = f"CAST({name} AS DOUBLE)"
+        if not nan or self.kind in ("boolean", "integer", "decimal"):
+            return number
+        return f"CASE WHEN isnan({number}) THEN NULL ELSE {number} END"
+
+    def level(self) -> tuple[str, str]:
+        """An SQL expression that distinguishes its levels, and the type of values to compare
+        with."""
+        name = quoted(self.name)
+        if self.kind == "boolean":
+            return name, "BOOLEAN"
+        if self.kind == "integer":
+            return name, "HUGEINT"
+        if self.kind == "date":
+            return f"epoch_us({name})", "BIGINT"
+        if self.kind in ("float", "decimal"):
+            if self.kind == "decimal":  # straight to DOUBLE, it would miss the nearest one
+                name = f"CAST({name} AS VARCHAR)"
+            number = f"CAST({name} AS DOUBLE)"
+            return f"CASE WHEN isnan({number}) THEN NULL ELSE {number} + 0.0 END", "DOUBLE"
+        return (name if self.type == "VARCHAR" else f"CAST({name} AS VARCHAR)"), "VARCHAR"
+
+    def value_of(self, level: str) -> Any:
+        """The value whose level is this string, to compare with; None where there is none."""
+        if self.kind == "boolean":
+            return {"True": True, "False": False}.get(level)
+        if self.kind in ("integer", "float", "decimal", "date"):
+            try:
+                return getattr(self, f"_{self.kind}_of")(level)
+            except (ValueError, OverflowError):
+                return None
+        try:
+            level.encode()
+        except UnicodeEncodeError:  # half a surrogate pair is in no database
+            return None
+        return level
+
+    def level_of(self, text: str) -> str:
+        """The level of a value that the database wrote as text."""
+        if self.kind == "boolean":
+            return text.capitalize()
+        if self.kind == "integer":
+            value = int(text)
+            return text if abs(value) < LARGEST else text_of_number(float(value))
+        if self.kind in ("float", "decimal"):
+            number = float(text)
+            return text_of_number(number) if math.isfinite(number) else str(number)
+        if self.kind == "date":
+            return text_of_days(int(text) / MICROSECONDS)
+        return text
+
+    @staticmethod
+    def _integer_of(level: str) -> int | None:
+        value = int(float(level)) if "e+" in level else int(level)
+        known = str(value) if abs(value) < LARGEST else text_of_number(float(value))
+        return value if known == level and abs(value) < 2**127 else None
+
+    @staticmethod
+    def _float_of(level: str) -> float | None:
+        value = float(level)
+        known = text_of_number(value) if math.isfinite(value) else str(value)
+        return value if known == level and not math.isnan(value) else None
+
+    _decimal_of = _float_of
+
+    @staticmethod
+    def _date_of(level: str) -> int | None:
+        value = int(np.datetime64(level, "us").astype(np.int64))
+        return value if text_of_days(value / MICROSECONDS) == level else None
+
+
+class LevelsAsked(NamedTuple):
+    """Levels to be counted.
+
+    Parameters
+    ----------
+    column : SQLColumn
+    levels : list of str, optional
+        None: all that occur.
+    closed : bool
+        Whether the source may hold no other level.
+    """
+
+    column: SQLColumn
+    levels: list[str] | None
+    closed: bool = False
+
+
+class NumbersAsked(NamedTuple):
+    """A column whose moments are asked for.
+
+    Parameters
+    ----------
+    column : SQLColumn
+    non_negative : bool
+        Whether negative numbers are refused.
+    grid : bool
+        Whether grid counts are wanted beside the moments.
+    """
+
+    column: SQLColumn
+    non_negative: bool = False
+    grid: bool = False
+
+
+# ---- how values get into a statement: as parameters, or as text that cannot be read as SQL -------
+class Values(Protocol):
+    """How values get into a statement."""
+
+    def array(self, values: Sequence[Any], kind: str) -> str:
+        """An SQL expression for an array of values of the SQL type `kind`."""
+
+
+class Bound:
+    """Values as parameters, in the order in which the statement has them."""
+
+    def __init__(self, first: Sequence[Any] = ()) -> None:
+        self.values: list[Any] = list(first)
+
+    def array(self, values: Sequence[Any], kind: str) -> str:
+        self.values.append(list(values))
+        return f"CAST(? AS {kind}[])"
+
+
+class Written:
+    """Values written into a statement that takes no parameters: strings as hexadecimal digits."""
+
+    def array(self, values: Sequence[Any], kind: str) -> str:
+        return f"CAST([{', '.join(map(self._literal, values))}] AS {kind}[])"
+
+    @staticmethod
+    def _literal(value: Any) -> str:
+        if isinstance(value, str):
+            return f"decode(unhex('{value.encode().hex()}'))"
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, int):
+            return str(value)
+        return f"CAST('{float(value)!r}' AS DOUBLE)"
+
+
+# ---- the statement -------------------------------------------------------------------------------
+# Names are quoted identifiers; values are parameters or, where there can be none, hexadecimal
+# text: neither can be read as SQL. What the statement returns are counts and sums by class, never
+# a row.
 @dataclass(frozen=True)
 class Rows:
     """The rows that count.
@@ -230,10 +395,10 @@ def joint_statement(rows: Rows, columns: Sequence[tuple[SQLColumn, Sequence[floa
     )
 
 
-# ---- rows ----------------------------------------------------------------------------------------
+# ---- a sample of rows ----------------------------------------------------------------------------
 def sample_statement(source: str, columns: Sequence[str], n: int) -> str:
     """The statement that returns the rows whose numbers have the smallest hashes, in their order;
-    the hash is that of :mod:`tallybayes.engines.sampling`."""
+    the hash is that of :mod:`tallybayes.engines.contract`."""
     number = "tallybayes_row"
     while number.lower() in {name.lower() for name in columns}:
         number += "_"

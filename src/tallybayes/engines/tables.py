@@ -9,18 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.engines.groups import (
+from tallybayes.engines.arrays import ArrayEngine
+from tallybayes.engines.contract import (
     Group,
+    Labels,
+    class_array,
     cross_group,
     level_group,
+    need_columns,
+    need_rows_and_labels,
     number_groups,
     raise_infinite,
     raise_too_large,
 )
-from tallybayes.engines.memory.arrays import ArrayEngine
-from tallybayes.engines.memory.scores.text import distinct_documents
+from tallybayes.engines.number_parts import distinct_documents
 from tallybayes.schema import Columns, Kind, Schema
-from tallybayes.tables import Column, Mixed, Numbers, Strings, Table
+from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table
 from tallybayes.tally import (
     ClassCounts,
     CrossMoments,
@@ -35,7 +39,8 @@ from tallybayes.tally.moments import origin_of
 from tallybayes.threads import get_num_threads, in_threads
 from tallybayes.tokens.analyzer import Analyzer
 
-__all__ = ["Shifts", "collect_table", "text_group"]
+__all__ = ["Shifts", "collect_table", "labels_of", "text_group"]
+
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -296,3 +301,56 @@ def collect_table(
     if weights is not None:
         counts = ArrayEngine().class_counts(codes, n, weights)
     return TableTally(schema, counts, tuple(tally for _, tally in groups))
+
+
+# ---- the classes of rows whose label is a column of the table ------------------------------------
+def labels_of(table: Table, target: str, weight: str | None) -> Labels:
+    """The classes of the rows, from a column of levels or numbers, and their weights.
+
+    Raises
+    ------
+    ValueError
+        If a column is not there, a row has no label, labels are dates or of several kinds, or a
+        weight is not a finite number.
+    """
+    need_columns([target], list(table.columns), "target")
+    classes, codes = _classes(table.columns[target], target)
+    return Labels(classes, codes, None if weight is None else _weights(table, weight))
+
+
+def _classes(column: Column, target: str) -> tuple[NDArray[np.generic], NDArray[np.int32]]:
+    if isinstance(column, Empty):
+        need_rows_and_labels(column.n_rows, column.n_rows, target)
+        return np.empty(0), np.empty(0, dtype=np.int32)
+    if isinstance(column, Mixed) or (isinstance(column, Numbers) and column.what == "date"):
+        raise ValueError(
+            f"the target column {target!r} holds {column.what} values; labels are strings, "
+            "booleans or numbers: cast the column to one of them"
+        )
+    if isinstance(column, Numbers):
+        values = column.values
+        missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(0, dtype=bool)
+        need_rows_and_labels(len(values), int(missing.sum()), target)
+        if values.dtype.kind == "f" and column.what == "integer":
+            values = values.astype(np.int64)
+        distinct, codes = np.unique(values, return_inverse=True)
+        return class_array(distinct.tolist()), codes.astype(np.int32)
+    need_rows_and_labels(column.n_rows, int((column.codes < 0).sum()), target)
+    found = np.flatnonzero(np.bincount(column.codes, minlength=len(column.levels)))
+    labels: list[Any] = [column.levels[code] for code in found.tolist()]
+    if column.what == "boolean":
+        labels = [label == "True" for label in labels]
+    classes = class_array(labels)
+    at = {label: k for k, label in enumerate(classes.tolist())}
+    rank = np.zeros(len(column.levels), dtype=np.int32)
+    rank[found] = [at[label] for label in labels]
+    return classes, rank[column.codes]
+
+
+def _weights(table: Table, name: str) -> Array:
+    need_columns([name], list(table.columns), "weight")
+    column = table.columns[name]
+    values = column.values if isinstance(column, Numbers) else np.full(table.n_rows, np.nan)
+    if not np.isfinite(values).all():
+        raise ValueError(f"the weight column {name!r} has to hold a finite number in every row")
+    return np.ascontiguousarray(values, dtype=np.float64)

@@ -1,1 +1,0 @@
-"""Counting and scoring arrays and tables in memory, with the compiled kernels."""

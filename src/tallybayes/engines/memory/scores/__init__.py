@@ -1,1 +1,0 @@
-"""The contributions of the parts of a table to the score of each class."""

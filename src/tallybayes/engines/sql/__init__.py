@@ -1,1 +1,0 @@
-"""Counting in a database: one SQL statement for all counts of a question."""
