@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.persistence.checks import (
+from tallybayes.persistence import (
     Check,
     Unfit,
     array,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tallybayes import persistence
 from tallybayes.errors import IncompatibleTallies, ModelFileError, NegativeTally
 from tallybayes.labels import places_among
-from tallybayes.persistence.checks import Unfit, need
+from tallybayes.persistence import Unfit, need
 from tallybayes.readable import html_table
 from tallybayes.schema import Columns, Schema
 from tallybayes.tally.base import MAX_RESIDUE_ROWS, RESIDUE, ClassCounts, Tally

@@ -164,7 +164,7 @@ def test_a_pickle_is_not_unpickled(path):
 def test_a_newer_format_says_to_upgrade(path, monkeypatch, change):
     model = GaussianNB().fit([[0.0], [1.0]], [0, 1])
     with monkeypatch.context() as future:
-        future.setattr(persistence.container, "FORMAT", change["FORMAT"])
+        future.setattr(persistence, "FORMAT", change["FORMAT"])
         model.save(path)
     message = refused_file(path, path.read_bytes())
     assert f"has format {change['FORMAT']}" in message

@@ -9,7 +9,7 @@ import pytest
 
 from tallybayes import WeightedNaiveBayes
 from tallybayes.estimators.persistence.weightings import plain_weighting, restored_weighting
-from tallybayes.persistence.checks import Unfit
+from tallybayes.persistence import Unfit
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from tallybayes import NaiveBayes, WeightedNaiveBayes, leave_one_out, load
 from tallybayes.estimators.persistence.weightings import plain_weighting, restored_weighting
 from tallybayes.models.weighted import fit as weighted_learning
 from tallybayes.models.weighted.fit import _expected_variances
-from tallybayes.persistence.checks import Unfit
+from tallybayes.persistence import Unfit
 from tallybayes.weighted.average import learn
 
 pytestmark = pytest.mark.filterwarnings("ignore::tallybayes.errors.TallyWarning")

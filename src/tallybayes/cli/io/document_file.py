@@ -16,7 +16,7 @@ from tallybayes.cli.terminal.interrupts import need_none, replacement_of
 from tallybayes.errors import ModelFileError
 from tallybayes.estimators.persistence.saving import save
 from tallybayes.estimators.text.text_nb import TextNB
-from tallybayes.persistence.checks import Unfit, flag, optional, record, text
+from tallybayes.persistence import Unfit, flag, optional, record, text
 from tallybayes.tables import Column, Strings
 
 __all__ = ["DocumentFile"]

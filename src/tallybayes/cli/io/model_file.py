@@ -23,7 +23,7 @@ from tallybayes.estimators.persistence.saving import save
 from tallybayes.estimators.tables.base import TableClassifier
 from tallybayes.models.table import TableModel
 from tallybayes.models.weighted.terms import Term
-from tallybayes.persistence.checks import (
+from tallybayes.persistence import (
     Unfit,
     each,
     either,

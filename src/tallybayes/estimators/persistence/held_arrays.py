@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.persistence.checks import Check, array, need, whole
+from tallybayes.persistence import Check, array, need, whole
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.pairs import PairCells
 

@@ -21,7 +21,7 @@ from tallybayes.models.array import ArrayModel
 from tallybayes.models.base import Model
 from tallybayes.models.table import TableModel
 from tallybayes.models.weighted.model import WeightedModel
-from tallybayes.persistence.checks import (
+from tallybayes.persistence import (
     Unfit,
     anything,
     array,

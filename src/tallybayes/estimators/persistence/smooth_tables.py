@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tallybayes.estimators.persistence.held_arrays import PREFIX, Arrays, HeldArrays, pair_cells
-from tallybayes.persistence.checks import anything, each, need, number
+from tallybayes.persistence import anything, each, need, number
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.pairs import SmoothPair
 from tallybayes.weighted.splines import SmoothTables

@@ -17,7 +17,7 @@ from tallybayes.models.columns.declared_counts import need_two_levels
 from tallybayes.models.columns.reading import Reading
 from tallybayes.models.columns.rows import Names
 from tallybayes.models.table import Chosen, TableModel
-from tallybayes.persistence.checks import (
+from tallybayes.persistence import (
     anything,
     each,
     either,

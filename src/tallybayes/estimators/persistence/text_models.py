@@ -16,7 +16,7 @@ from tallybayes.models.documents.contract import TextModel
 from tallybayes.models.documents.plain import EVENTS, PlainDocuments, PlainLearner
 from tallybayes.models.documents.term_values import FixedIdf, Transforms
 from tallybayes.models.documents.weighted import DocumentModel, spelling_of
-from tallybayes.persistence.checks import (
+from tallybayes.persistence import (
     Check,
     anything,
     array,

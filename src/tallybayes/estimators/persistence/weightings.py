@@ -22,7 +22,7 @@ from tallybayes.estimators.persistence.smooth_tables import (
     restored_smooth,
 )
 from tallybayes.models.weighting import Figures, Weighting
-from tallybayes.persistence.checks import (
+from tallybayes.persistence import (
     Check,
     anything,
     each,
