@@ -9,6 +9,7 @@ by this rule: it gets the class prior, and a :class:`RuledOutWarning`.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from tallybayes.errors import RuledOutWarning, warn_user
 from tallybayes.threads import get_num_threads
 
 __all__ = [
+    "Figures",
     "best_class",
     "joint_log_likelihood",
     "log_evidence",
@@ -76,3 +78,34 @@ def log_evidence(score: CompiledScore, x: Any, log_prior: Array) -> Array:
     evidence = np.empty(len(scores))
     _kernels.normalise(scores, log_prior, False, evidence, get_num_threads())
     return evidence
+
+
+@dataclass(frozen=True)
+class Figures:
+    """How well the learning rows are predicted by fits without them.
+
+    Parameters
+    ----------
+    rows : float
+        Weight of the rows.
+    log_loss : float
+        Mean −log P(own class), in nats.
+    accuracy : float
+    prior_log_loss : float
+        The log-loss of the class shares alone.
+    log_loss_increase : float, optional
+        Of a pruned model: how much higher its log-loss is.
+    log_loss_se, accuracy_se : float, optional
+        Standard errors; None in files of before there were any.
+    left_out : bool
+        Whether the rows were left out of the whole fit; else only of the counts, one by one.
+    """
+
+    rows: float
+    log_loss: float
+    accuracy: float
+    prior_log_loss: float
+    log_loss_increase: float | None = None
+    log_loss_se: float | None = None
+    accuracy_se: float | None = None
+    left_out: bool = False

@@ -27,7 +27,7 @@ from tallybayes.labels import (
     places_among,
     ranked_whole_numbers,
 )
-from tallybayes.models.weighting import Figures
+from tallybayes.scoring import Figures
 from tallybayes.tables import Table
 from tallybayes.tables.read import is_arrow
 from tallybayes.threads import get_num_threads

@@ -206,7 +206,7 @@ def test_draws_of_every_class_by_column():
 def test_without_a_frame_library_draws_are_dicts(monkeypatch):
     model, _, _ = made()
     expected, _ = model.joint_.sample(5, random_state=0)
-    monkeypatch.setattr(as_distributions, "LIBRARIES", ("a_library_that_is_not_there",))
+    monkeypatch.setattr(as_distributions, "FRAMES", ("a_library_that_is_not_there",))
     rows, _ = model.joint_.sample(5, random_state=0)
     assert isinstance(rows, list)
     assert rows[2]["job"] == expected["job"][2]

@@ -17,7 +17,7 @@ from tallybayes.estimators.locked_learning import LOCK
 from tallybayes.estimators.parameters import CheckedParameters
 from tallybayes.estimators.predicting import Predicting
 from tallybayes.explain.warnings import warn_of_light_rows
-from tallybayes.families import ClassPrior
+from tallybayes.families.class_prior import ClassPrior
 from tallybayes.leaving_out import posterior_without
 from tallybayes.models.base import Model
 from tallybayes.models.class_weights import (

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.estimators.base import TallyClassifier
-from tallybayes.explain.importances import LIBRARIES, frame
-from tallybayes.families import Bernoulli, Categorical, Gaussian, Multinomial
 from tallybayes.models.array import ArrayModel
 from tallybayes.models.base import Model
-from tallybayes.models.table import TableModel
+from tallybayes.tables.columns import FRAMES, frame
 from tallybayes.tables.values import date_of_days
 
 if TYPE_CHECKING:
     from tallybayes import distributions
+    from tallybayes.models.table import TableModel
 
 __all__ = ["AsDistributions"]
 
@@ -65,9 +64,13 @@ def _joint(estimator: Any, model: Model) -> Any:
 
 
 def _class_conditional(estimator: Any, model: Model) -> Any:
-    if isinstance(model, TableModel):
-        return _table(estimator, model)
-    assert isinstance(model, ArrayModel)
+    from tallybayes.families.bernoulli import Bernoulli
+    from tallybayes.families.categorical import Categorical
+    from tallybayes.families.gaussian import Gaussian
+    from tallybayes.families.multinomial import Multinomial
+
+    if not isinstance(model, ArrayModel):
+        return _table(estimator, cast("TableModel", model))
     makers: dict[type, Callable[[ArrayModel, list[Any]], Any]] = {
         Bernoulli: _bernoulli,
         Categorical: _categorical,
@@ -163,7 +166,7 @@ class TableWriter:
         whole = {name: columns.get(name, [None] * n_rows) for name in self.names}
         for name in self.dates & columns.keys():
             whole[name] = [None if d is None else date_of_days(d) for d in whole[name]]
-        if any(importlib.util.find_spec(name) is not None for name in LIBRARIES):
+        if any(importlib.util.find_spec(name) is not None for name in FRAMES):
             return frame(whole)
         return [dict(zip(whole, row, strict=True)) for row in zip(*whole.values(), strict=True)]
 

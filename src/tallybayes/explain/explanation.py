@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax, xlogy
 
-from tallybayes.explain.importances import frame
 from tallybayes.families.contract import class_evidence
 from tallybayes.models.columns.text_terms import TextTerms
 from tallybayes.models.documents.contract import TextModel
@@ -21,7 +20,7 @@ from tallybayes.parameters import ImproperPrior
 from tallybayes.readable import html_table, shaded
 from tallybayes.scoring import log_normalised
 from tallybayes.tables import Table
-from tallybayes.tables.columns import values_of
+from tallybayes.tables.columns import frame, values_of
 from tallybayes.tally import GridCounts
 from tallybayes.tokens.counting import Documents
 from tallybayes.tokens.documents import in_one_string

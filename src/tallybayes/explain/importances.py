@@ -7,8 +7,7 @@ counts, is a sum over classes and cells, weighted by what was counted.
 
 from __future__ import annotations
 
-import importlib.util
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +15,10 @@ from numpy.typing import NDArray
 from tallybayes.errors import listed
 from tallybayes.models.table import TableModel
 from tallybayes.models.weighted.terms import cells_in_words, copy_of
-from tallybayes.models.weighting import Figures, Weighting, WeightingNow
+from tallybayes.models.weighting import Weighting, WeightingNow
+from tallybayes.scoring import Figures
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table
-from tallybayes.tables.columns import numbers_and_strings
+from tallybayes.tables.columns import frame, numbers_and_strings
 from tallybayes.tally import CrossMoments, FeatureSums, GridCounts, LevelCounts, TextCounts
 from tallybayes.tally.base import RESIDUE
 from tallybayes.weighted.scores import WeightedScore
@@ -27,53 +27,12 @@ __all__ = [
     "UNINFORMATIVE",
     "column_importances",
     "column_tables",
-    "frame",
     "summary_of",
     "term_frame",
     "terms_apart",
 ]
 
 
-# ---- frames for people to read, in whichever frame library is installed --------------------------
-LIBRARIES: tuple[Literal["pandas", "polars", "pyarrow"], ...] = ("pandas", "polars", "pyarrow")
-
-
-def frame(columns: dict[str, Any]) -> Any:
-    """A data frame of the columns, by pandas, polars or pyarrow: the first that is installed.
-
-    Raises
-    ------
-    ImportError
-        If none of pandas, polars and pyarrow is installed.
-    """
-    import narwhals as nw
-
-    columns = {_encodable(str(name)): _shown(values) for name, values in columns.items()}
-    installed = [name for name in LIBRARIES if importlib.util.find_spec(name) is not None]
-    if not installed:
-        raise ImportError(
-            "tables are returned as data frames: install one of pandas, polars and pyarrow"
-        )
-    return nw.from_dict(columns, backend=installed[0]).to_native()
-
-
-def _shown(values: Any) -> Any:
-    """The values; where some are strings that no frame can hold, with escapes in these."""
-    if isinstance(values, np.ndarray) and values.dtype.kind not in "OUT":
-        return values
-    try:
-        "".join(value for value in values if isinstance(value, str)).encode()
-    except UnicodeEncodeError:
-        return [_encodable(value) if isinstance(value, str) else value for value in values]
-    return values
-
-
-def _encodable(text: str) -> str:
-    """A string without lone surrogates, which have no UTF-8; each is written as its escape."""
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
-# ---- importances ---------------------------------------------------------------------------------
 Array = NDArray[np.float64]
 
 MAX_NATS = 700.0  # nats: what a class that is ruled out counts for

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,11 @@ from tallybayes.errors import (
     listed,
     warn_user,
 )
-from tallybayes.models.weighting import WeightingNow
 from tallybayes.tally import ClassCounts
-from tallybayes.weighted.cells import ColumnCells
+
+if TYPE_CHECKING:
+    from tallybayes.models.weighting import WeightingNow
+    from tallybayes.weighted.cells import ColumnCells
 
 __all__ = ["MIN_ROW_WEIGHT", "warn_of_light_rows", "warn_of_rows"]
 

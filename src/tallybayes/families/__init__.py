@@ -1,26 +1,36 @@
-"""Likelihoods: what each needs counted, and how its parameters follow from the counts."""
+"""Likelihoods: what each needs counted, and how its parameters follow from the counts.
+
+Names are loaded on first use.
+"""
 
 from __future__ import annotations
 
-from tallybayes.families.bernoulli import Bernoulli
-from tallybayes.families.binned import Binned
-from tallybayes.families.categorical import Categorical
-from tallybayes.families.class_prior import ClassPrior
-from tallybayes.families.contract import Family, LevelFamily, NumberDensity, NumberFamily
-from tallybayes.families.gaussian import Gaussian
-from tallybayes.families.multinomial import Complement, Multinomial
-from tallybayes.families.negative_binomial import NegativeBinomial
-from tallybayes.families.poisson import Poisson
-from tallybayes.families.priors import (
-    Beta,
-    Dirichlet,
-    Gamma,
-    NormalInverseGamma,
-    NormalInverseWishart,
-)
-from tallybayes.families.registry import register_family
-from tallybayes.families.smooth import Smooth
-from tallybayes.families.text import Text
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+_HOME = {
+    "Bernoulli": "tallybayes.families.bernoulli",
+    "Beta": "tallybayes.families.priors",
+    "Binned": "tallybayes.families.binned",
+    "Categorical": "tallybayes.families.categorical",
+    "ClassPrior": "tallybayes.families.class_prior",
+    "Complement": "tallybayes.families.multinomial",
+    "Dirichlet": "tallybayes.families.priors",
+    "Family": "tallybayes.families.contract",
+    "Gamma": "tallybayes.families.priors",
+    "Gaussian": "tallybayes.families.gaussian",
+    "LevelFamily": "tallybayes.families.contract",
+    "Multinomial": "tallybayes.families.multinomial",
+    "NegativeBinomial": "tallybayes.families.negative_binomial",
+    "NormalInverseGamma": "tallybayes.families.priors",
+    "NormalInverseWishart": "tallybayes.families.priors",
+    "NumberDensity": "tallybayes.families.contract",
+    "NumberFamily": "tallybayes.families.contract",
+    "Poisson": "tallybayes.families.poisson",
+    "Smooth": "tallybayes.families.smooth",
+    "Text": "tallybayes.families.text",
+    "register_family": "tallybayes.families.registry",
+}
 
 __all__ = [
     "Bernoulli",
@@ -45,3 +55,34 @@ __all__ = [
     "Text",
     "register_family",
 ]
+
+if TYPE_CHECKING:
+    from tallybayes.families.bernoulli import Bernoulli
+    from tallybayes.families.binned import Binned
+    from tallybayes.families.categorical import Categorical
+    from tallybayes.families.class_prior import ClassPrior
+    from tallybayes.families.contract import Family, LevelFamily, NumberDensity, NumberFamily
+    from tallybayes.families.gaussian import Gaussian
+    from tallybayes.families.multinomial import Complement, Multinomial
+    from tallybayes.families.negative_binomial import NegativeBinomial
+    from tallybayes.families.poisson import Poisson
+    from tallybayes.families.priors import (
+        Beta,
+        Dirichlet,
+        Gamma,
+        NormalInverseGamma,
+        NormalInverseWishart,
+    )
+    from tallybayes.families.registry import register_family
+    from tallybayes.families.smooth import Smooth
+    from tallybayes.families.text import Text
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'tallybayes.families' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,9 +35,11 @@ from tallybayes.tally import (
     Tally,
     TextCounts,
 )
-from tallybayes.tally.live_terms import LiveTermCounts
-from tallybayes.tokens.analyzer import Analyzer
-from tallybayes.tokens.counting import Documents
+
+if TYPE_CHECKING:
+    from tallybayes.tally.live_terms import LiveTermCounts
+    from tallybayes.tokens.analyzer import Analyzer
+    from tallybayes.tokens.counting import Documents
 
 __all__ = [
     "CRITERIA",

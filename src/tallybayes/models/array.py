@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tallybayes.engines.arrays import ArrayEngine
 from tallybayes.engines.contract import CompiledScore
 from tallybayes.engines.leave_one_out import CompiledWithout, compile_without
-from tallybayes.families import ClassPrior
+from tallybayes.families.class_prior import ClassPrior
 from tallybayes.models.base import Model
 from tallybayes.models.data_warnings.tiny_columns import tiny_columns, warn_of_tiny
 from tallybayes.parameters import Formula, Parameters

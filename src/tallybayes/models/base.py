@@ -12,8 +12,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.families import ClassPrior
-from tallybayes.families.class_prior import PriorWithout
+from tallybayes.families.class_prior import ClassPrior, PriorWithout
 from tallybayes.forking import new_lock
 from tallybayes.labels import joined_labels
 from tallybayes.parameters import Formula

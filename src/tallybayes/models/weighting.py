@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.labels import places_among
+from tallybayes.scoring import Figures
 from tallybayes.tally import TableTally
 from tallybayes.weighted.average import TextWeights
 from tallybayes.weighted.cells import (
@@ -23,7 +24,6 @@ from tallybayes.weighted.scores import WeightedScore
 from tallybayes.weighted.tables import ColumnTable
 
 __all__ = [
-    "Figures",
     "PartNow",
     "Weighting",
     "WeightingNow",
@@ -33,37 +33,6 @@ __all__ = [
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
-
-
-@dataclass(frozen=True)
-class Figures:
-    """How well the learning rows are predicted by fits without them.
-
-    Parameters
-    ----------
-    rows : float
-        Weight of the rows.
-    log_loss : float
-        Mean −log P(own class), in nats.
-    accuracy : float
-    prior_log_loss : float
-        The log-loss of the class shares alone.
-    log_loss_increase : float, optional
-        Of a pruned model: how much higher its log-loss is.
-    log_loss_se, accuracy_se : float, optional
-        Standard errors; None in files of before there were any.
-    left_out : bool
-        Whether the rows were left out of the whole fit; else only of the counts, one by one.
-    """
-
-    rows: float
-    log_loss: float
-    accuracy: float
-    prior_log_loss: float
-    log_loss_increase: float | None = None
-    log_loss_se: float | None = None
-    accuracy_se: float | None = None
-    left_out: bool = False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

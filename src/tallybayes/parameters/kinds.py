@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.tally import GridCounts, Moments, TextCounts
-from tallybayes.tally.live_terms import LiveTermCounts
-from tallybayes.tokens.analyzer import Analyzer
-from tallybayes.tokens.counting import Documents
+
+if TYPE_CHECKING:
+    from tallybayes.tally.live_terms import LiveTermCounts
+    from tallybayes.tokens.analyzer import Analyzer
+    from tallybayes.tokens.counting import Documents
 
 __all__ = [
     "Cells",

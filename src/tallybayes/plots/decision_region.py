@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.distributions import Joint, ProductOfColumns
-from tallybayes.explain.importances import frame
 from tallybayes.plots.data import (
     Rows,
     View,
@@ -31,6 +30,7 @@ from tallybayes.plots.style import (
     need_axes,
     put_title,
 )
+from tallybayes.tables.columns import frame
 
 __all__ = ["DecisionRegionDisplay"]
 

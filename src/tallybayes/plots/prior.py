@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tallybayes.families import Beta, ClassPrior, Gamma, NormalInverseGamma
-from tallybayes.families.priors import ParameterPrior
+from tallybayes.families.class_prior import ClassPrior
+from tallybayes.families.priors import Beta, Gamma, NormalInverseGamma, ParameterPrior
 from tallybayes.models.table import TableModel
 from tallybayes.parameters import ImproperPrior
 from tallybayes.plots.data import class_conditional_of, column_named, need_fitted

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 __all__ = [
     "BITS",
     "EXACT",
+    "FRAMES",
     "LARGEST",
     "Column",
     "Empty",
@@ -20,6 +22,7 @@ __all__ = [
     "Strings",
     "Table",
     "entries_of_bits",
+    "frame",
     "number_of_text",
     "numbers_and_strings",
     "renamed",
@@ -375,3 +378,42 @@ def _far(part: Numbers) -> bool:
         return True
     values = part.values
     return bool(values.dtype.kind in "iu" and len(values) and int(np.abs(values).max()) >= 2**53)
+
+
+# ---- frames for people to read, in whichever frame library is installed --------------------------
+FRAMES: tuple[Literal["pandas", "polars", "pyarrow"], ...] = ("pandas", "polars", "pyarrow")
+
+
+def frame(columns: dict[str, Any]) -> Any:
+    """A data frame of the columns, by pandas, polars or pyarrow: the first that is installed.
+
+    Raises
+    ------
+    ImportError
+        If none of pandas, polars and pyarrow is installed.
+    """
+    import narwhals as nw
+
+    columns = {_encodable(str(name)): _shown(values) for name, values in columns.items()}
+    installed = [name for name in FRAMES if importlib.util.find_spec(name) is not None]
+    if not installed:
+        raise ImportError(
+            "tables are returned as data frames: install one of pandas, polars and pyarrow"
+        )
+    return nw.from_dict(columns, backend=installed[0]).to_native()
+
+
+def _shown(values: Any) -> Any:
+    """The values; where some are strings that no frame can hold, with escapes in these."""
+    if isinstance(values, np.ndarray) and values.dtype.kind not in "OUT":
+        return values
+    try:
+        "".join(value for value in values if isinstance(value, str)).encode()
+    except UnicodeEncodeError:
+        return [_encodable(value) if isinstance(value, str) else value for value in values]
+    return values
+
+
+def _encodable(text: str) -> str:
+    """A string without lone surrogates, which have no UTF-8; each is written as its escape."""
+    return text.encode("utf-8", "backslashreplace").decode()

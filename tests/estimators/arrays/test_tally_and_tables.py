@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from sklearn.exceptions import NotFittedError
 
-import tallybayes.explain.importances
+import tallybayes.tables.columns
 from estimators.cases import DISCRETE, assert_same_counts, counts, every, rows, unchanged
 from tallybayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 from tallybayes.errors import IncompatibleTallies
@@ -102,7 +102,7 @@ def read(frame):
 @pytest.fixture(params=LIBRARIES)
 def library(request, monkeypatch):
     """Makes one library the only one that frames are made by."""
-    monkeypatch.setattr(tallybayes.explain.importances, "LIBRARIES", (request.param,))
+    monkeypatch.setattr(tallybayes.tables.columns, "FRAMES", (request.param,))
     return request.param
 
 
@@ -112,7 +112,7 @@ def test_tables_are_frames_of_the_library_at_hand(library):
 
 
 def test_without_any_frame_library_the_tables_say_what_to_install(monkeypatch):
-    monkeypatch.setattr(tallybayes.explain.importances, "LIBRARIES", ("no_such_library",))
+    monkeypatch.setattr(tallybayes.tables.columns, "FRAMES", ("no_such_library",))
     model = MultinomialNB().fit(*rows())
     with pytest.raises(ImportError, match="install one of pandas, polars and pyarrow"):
         _ = model.probability_tables_

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.cli.terminal.console import line, number_of, table
-from tallybayes.models.weighting import Figures as Measured
+from tallybayes.scoring import Figures as Measured
 
 __all__ = ["Figures", "FiguresOfFit"]
 

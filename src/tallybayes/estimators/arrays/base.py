@@ -16,7 +16,6 @@ from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.in_sql import SaysSQL
 from tallybayes.estimators.locked_learning import learning, lock_of
 from tallybayes.estimators.reported import Reported
-from tallybayes.explain.importances import frame
 from tallybayes.models.array import ArrayModel
 from tallybayes.models.base import joined_declared
 from tallybayes.models.class_weights import (
@@ -25,6 +24,7 @@ from tallybayes.models.class_weights import (
     weighted,
 )
 from tallybayes.schema import Columns, Schema
+from tallybayes.tables.columns import frame
 from tallybayes.tally import TableTally
 from tallybayes.validation import (
     codes_of,

@@ -14,7 +14,7 @@ from tallybayes.engines.arrays import raise_not_binary
 from tallybayes.estimators.arrays.discrete import shares_parameters
 from tallybayes.estimators.arrays.feature_sums import SumsClassifier
 from tallybayes.estimators.arrays.generative import GenerativeClassifier
-from tallybayes.families import Bernoulli
+from tallybayes.families.bernoulli import Bernoulli
 from tallybayes.schema import Columns
 
 __all__ = ["BernoulliNB"]

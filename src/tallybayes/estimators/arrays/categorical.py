@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from tallybayes.estimators.arrays.discrete import DiscreteClassifier, shares_parameters
 from tallybayes.estimators.arrays.generative import GenerativeClassifier
 from tallybayes.estimators.declared_levels import declared_levels, encode
-from tallybayes.families import Categorical
+from tallybayes.families.categorical import Categorical
 from tallybayes.parameters import Formula, Unseen
 from tallybayes.schema import Columns
 

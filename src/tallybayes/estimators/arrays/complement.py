@@ -10,7 +10,7 @@ from sklearn.utils import Tags
 
 from tallybayes.estimators.arrays.discrete import shares_parameters
 from tallybayes.estimators.arrays.feature_sums import SumsClassifier
-from tallybayes.families import Complement
+from tallybayes.families.multinomial import Complement
 
 __all__ = ["ComplementNB"]
 

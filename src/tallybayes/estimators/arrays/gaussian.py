@@ -13,8 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.estimators.arrays.base import ArrayClassifier
 from tallybayes.estimators.arrays.generative import GenerativeClassifier
-from tallybayes.families import Gaussian
-from tallybayes.families.gaussian import MeanVariance
+from tallybayes.families.gaussian import Gaussian, MeanVariance
 from tallybayes.models.array import ArrayModel
 from tallybayes.schema import Columns
 from tallybayes.tally.moments import origin_of

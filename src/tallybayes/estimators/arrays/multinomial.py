@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from tallybayes.estimators.arrays.discrete import shares_parameters
 from tallybayes.estimators.arrays.feature_sums import SumsClassifier
 from tallybayes.estimators.arrays.generative import GenerativeClassifier
-from tallybayes.families import Multinomial
+from tallybayes.families.multinomial import Multinomial
 
 __all__ = ["MultinomialNB"]
 

@@ -21,7 +21,7 @@ from tallybayes.estimators.persistence.smooth_tables import (
     plain_smooth,
     restored_smooth,
 )
-from tallybayes.models.weighting import Figures, Weighting
+from tallybayes.models.weighting import Weighting
 from tallybayes.persistence import (
     Check,
     anything,
@@ -37,6 +37,7 @@ from tallybayes.persistence import (
     unique,
     whole,
 )
+from tallybayes.scoring import Figures
 from tallybayes.tally.saved import labels
 from tallybayes.weighted.average import TextWeights
 from tallybayes.weighted.cells import ColumnCells

@@ -21,7 +21,6 @@ from tallybayes.estimators.tables.changing import ChangingTables
 from tallybayes.estimators.tables.declared_classes import labels_named, with_classes
 from tallybayes.estimators.tables.one_row import as_row
 from tallybayes.explain.explanation import Explanation, explanation_of, top_terms_of_column
-from tallybayes.explain.importances import frame
 from tallybayes.labels import places_among
 from tallybayes.models.base import Model, joined_declared
 from tallybayes.models.class_weights import weighted
@@ -40,6 +39,7 @@ from tallybayes.models.data_warnings.odd_values import warn_of_odd_values
 from tallybayes.models.data_warnings.unseen import warn_of_unknown_keys, warn_of_unseen
 from tallybayes.models.table import Chosen, TableModel
 from tallybayes.tables import AllBut, Table, read_table
+from tallybayes.tables.columns import frame
 from tallybayes.tally import TableTally
 from tallybayes.threads import get_num_threads
 from tallybayes.validation import (

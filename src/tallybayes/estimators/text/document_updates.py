@@ -30,7 +30,7 @@ from tallybayes.models.documents.contract import TextLearner, TextModel
 from tallybayes.models.documents.live import LiveDocuments
 from tallybayes.models.documents.part_labelled import with_unlabelled_of
 from tallybayes.models.documents.weighted import DocumentModel
-from tallybayes.models.weighting import Figures
+from tallybayes.scoring import Figures
 from tallybayes.tally import TermCounts
 from tallybayes.tally.terms import FADED
 from tallybayes.tokens.documents import document_batches

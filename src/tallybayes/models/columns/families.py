@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tallybayes.engines.lookup_parts import KindsPart, LevelsPart
 from tallybayes.engines.number_parts import group_part, number_part, text_part
-from tallybayes.families import Categorical
+from tallybayes.families.categorical import Categorical
 from tallybayes.families.choice import (
     UNDECLARED,
     ReadAs,

@@ -19,11 +19,11 @@ from tallybayes.models.data_warnings.identifiers import is_identifier, warn_of_i
 from tallybayes.models.weighted.model import WeightedModel
 from tallybayes.models.weighted.text import TextColumns
 from tallybayes.models.weighting import (
-    Figures,
     Weighting,
     WeightingNow,
     without_rows,
 )
+from tallybayes.scoring import Figures
 from tallybayes.tables import Empty, Table
 from tallybayes.weighted.average import TextWeights, learn, learn_text_weights
 from tallybayes.weighted.cells import (
