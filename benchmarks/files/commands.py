@@ -53,9 +53,9 @@ SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(
     [
         "tallybayes.cli.app",
-        "tallybayes.cli.commands.merging",
-        "tallybayes.cli.commands.learning",
-        "tallybayes.cli.commands.training.tables",
+        "tallybayes.cli.files",
+        "tallybayes.cli.models",
+        "tallybayes.cli.table_models",
         "tallybayes.estimators.persistence.model_files",
     ]
 )

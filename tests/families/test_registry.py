@@ -86,7 +86,7 @@ def test_a_family_of_another_package_keeps_the_promises_of_a_table():
 
 @pytest.mark.usefixtures("_own_registry")
 def test_the_command_line_takes_a_registered_family():
-    from tallybayes.cli.arguments.families import column_families
+    from tallybayes.cli.families import column_families
 
     tallybayes.register_family("von-mises", VonMises)
     assert column_families(["x=von-mises(kappa=3)"]) == {"x": VonMises(kappa=3)}

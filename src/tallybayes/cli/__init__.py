@@ -12,7 +12,7 @@ from io import TextIOWrapper
 from itertools import pairwise
 from typing import Any, Never
 
-from tallybayes.cli.terminal import streams
+from tallybayes.cli import messages
 
 __all__ = ["command", "main"]
 
@@ -27,7 +27,7 @@ def command() -> Never:
     """
     # a thread of OpenBLAS waits for more work for 2**26 cycles: a fifth of a small command's time
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
-    from tallybayes.cli.terminal import quick_imports
+    from tallybayes.cli import quick_imports
 
     code: Any = 0
     try:
@@ -50,8 +50,8 @@ def _name_shell(words: Sequence[str]) -> None:
 
 def main() -> None:
     """Runs the command line and exits with 0 done, 1 data or model, 2 usage, 130 interrupted."""
-    streams.open_closed()
-    from tallybayes.cli.terminal import interrupts
+    messages.open_closed()
+    from tallybayes.cli import interrupts
 
     try:
         interrupts.install()
@@ -76,7 +76,7 @@ def main() -> None:
         )
         sys.exit(1)
     except KeyboardInterrupt:
-        from tallybayes.cli.terminal.messages import tell
+        from tallybayes.cli.messages import tell
 
         tell(f"tallybayes: error: {interrupts.message()}")
         _leave(interrupts.exit_code())

@@ -1,39 +1,197 @@
-"""The typer application: its commands, and one place for errors."""
+"""The typer application: its commands, their help pages, and one place for errors."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 import os
+import shutil
 import sys
+import textwrap
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Never
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from tallybayes.cli.commands.count import run as count
-from tallybayes.cli.commands.doctor import run as doctor
-from tallybayes.cli.commands.evaluate import run as evaluate
-from tallybayes.cli.commands.explain import run as explain
-from tallybayes.cli.commands.fit import run as fit
-from tallybayes.cli.commands.merge import run as merge
-from tallybayes.cli.commands.predict import run as predict
-from tallybayes.cli.commands.report import run as report
-from tallybayes.cli.commands.reweight import run as reweight
-from tallybayes.cli.commands.show import run as show
-from tallybayes.cli.commands.sql import run as sql
-from tallybayes.cli.commands.update import forget, update
-from tallybayes.cli.examples import EXAMPLES
-from tallybayes.cli.terminal import failures
-from tallybayes.cli.terminal.failures import OUTPUT, naming_output
-from tallybayes.cli.terminal.help import PlainCommand, PlainGroup
+from tallybayes.cli import messages
+from tallybayes.cli.ask import evaluate, explain, predict, report, show, sql
+from tallybayes.cli.doctor import doctor
+from tallybayes.cli.fit import fit
+from tallybayes.cli.learn import count, forget, merge, reweight, update
+from tallybayes.cli.messages import OUTPUT, naming_output
 from tallybayes.errors import LeftOutWarning, MixedColumnWarning, StaleWarning
 from tallybayes.progress import without_bars
 
-__all__ = ["app"]
+__all__ = ["EXAMPLES", "PlainCommand", "PlainGroup", "app"]
 
 
+# ---- the help pages: plain text that fits terminals of any width ---------------------------------
+MAX_WIDTH, MIN_WIDTH = 100, 30  # characters of a line
+NAMES_WIDTH = 28  # characters of an option's names, beside its description
+MIN_TWO_COLUMN_WIDTH = 70  # characters of a terminal, from which on there is room for that
+
+
+class PlainCommand(TyperCommand):
+    """A command whose help names each option as it is typed."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        formatter.write(_page(self, ctx, []))
+
+
+class PlainGroup(TyperGroup):
+    """The group of all commands."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        found = [(name, _first(command.help)) for name, command in commands if command is not None]
+        formatter.write(_page(self, ctx, found))
+
+
+def _first(text: str | None) -> str:
+    """The first paragraph."""
+    return " ".join((text or "").split("\n\n")[0].split())
+
+
+def _page(command: Any, ctx: Any, commands: list[tuple[str, str]]) -> str:
+    width = min(MAX_WIDTH, max(MIN_WIDTH, shutil.get_terminal_size().columns))
+    arguments, panels = _parameters(command, ctx)
+    needed = [_typed(p).split(", ")[-1] for p in command.get_params(ctx) if p.required]
+    needed = [typed for typed in needed if typed.startswith("-")]
+    words = [ctx.command_path, "[OPTIONS]", *needed, *(name for name, _ in arguments)]
+    if commands:
+        words.append("COMMAND …")
+    parts = [textwrap.fill("Usage: " + " ".join(words), width, subsequent_indent=" " * 7)]
+    parts += [textwrap.fill(" ".join(p.split()), width) for p in (command.help or "").split("\n\n")]
+    parts.append(_section("Commands", commands, width))
+    parts.append(_section("Arguments", arguments, width))
+    parts += [_section(panel, options, width) for panel, options in panels.items()]
+    if command.epilog:
+        parts.append(_epilog(command.epilog, width))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _epilog(text: str, width: int) -> str:
+    """A paragraph; or a heading, and below it a line each."""
+    heading, *lines = text.splitlines()
+    below = [
+        textwrap.fill(
+            line, width, initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False
+        )
+        for line in lines
+    ]
+    return "\n".join([textwrap.fill(heading, width), *below])
+
+
+def _parameters(
+    command: Any, ctx: Any
+) -> tuple[list[tuple[str, str]], dict[str, list[tuple[str, str]]]]:
+    """Arguments, and options by panel: how each is typed, and its description."""
+    arguments: list[tuple[str, str]] = []
+    panels: dict[str, list[tuple[str, str]]] = {"Options": []}
+    for parameter in command.get_params(ctx):
+        if getattr(parameter, "hidden", False):
+            continue
+        text = getattr(parameter, "help", None) or ""
+        if parameter.param_type_name == "argument":
+            arguments.append((parameter.metavar or parameter.name.upper(), text))
+            continue
+        panel = getattr(parameter, "rich_help_panel", None) or "Options"
+        panels.setdefault(panel, []).append((_typed(parameter), text + _remark(parameter)))
+    return arguments, panels
+
+
+def _typed(option: Any) -> str:
+    """An option as it is typed: short name, long name, what follows it."""
+    names = sorted([*option.opts, *option.secondary_opts], key=lambda name: name.startswith("--"))
+    value = option.metavar if not getattr(option, "is_flag", False) else ""
+    return ", ".join(names) + (f" {value}" if value else "")
+
+
+def _remark(option: Any) -> str:
+    if option.required:
+        return " Required."
+    default = option.default
+    if isinstance(default, str) and default and option.show_default:
+        return f" [default: {default}]"
+    return ""
+
+
+def _section(title: str, rows: Iterable[tuple[str, str]], width: int) -> str:
+    rows, lines = list(rows), []
+    left = min(NAMES_WIDTH, 2 + max((len(name) for name, _ in rows), default=0))
+    for name, text in rows:
+        if width < MIN_TWO_COLUMN_WIDTH:
+            lines += [f"  {name}", *_wrapped(text, width, 6)]
+        elif len(name) > left - 2:
+            lines += [f"  {name}", *_wrapped(text, width, left + 2)]
+        else:
+            first, *rest = _wrapped(text, width, left + 2) or [""]
+            lines += [f"  {name:{left}}{first.strip()}".rstrip(), *rest]
+    return "\n".join([f"{title}:", *lines]) if lines else ""
+
+
+def _wrapped(text: str, width: int, indent: int) -> list[str]:
+    space = " " * indent
+    return textwrap.wrap(
+        text, width, initial_indent=space, subsequent_indent=space, break_on_hyphens=False
+    )
+
+
+# ---- examples of each command, which its help ends with ------------------------------------------
+LINES = {
+    "doctor": """
+tallybayes doctor sales.csv --target sold
+tallybayes doctor warehouse.duckdb --table customers --target sold --json
+""",
+    "fit": """
+tallybayes fit train.csv --target sold
+tallybayes fit train.csv -t sold --column id=none -o sold.tally --report sold.html
+tallybayes fit counts.csv -t survived --weight n --plain
+tallybayes fit mails/ -o spam.tally
+""",
+    "count": """
+tallybayes count monday.csv --target sold -o monday.tally
+""",
+    "predict": """
+tallybayes predict sold.tally new.csv --proba --keep id -o predictions.csv
+cat new.csv | tallybayes predict sold.tally -
+""",
+    "evaluate": """
+tallybayes evaluate sold.tally test.csv --report test.html
+""",
+    "explain": """
+tallybayes explain sold.tally new.csv --row 3
+""",
+    "update": """
+tallybayes update sold.tally tuesday.csv
+""",
+    "forget": """
+tallybayes forget sold.tally withdrawn.csv
+""",
+    "merge": """
+tallybayes merge monday.tally tuesday.tally -o week.tally
+""",
+    "reweight": """
+tallybayes reweight sold.tally train.csv
+""",
+    "show": """
+tallybayes show sold.tally --tables
+""",
+    "sql": """
+tallybayes sql sold.tally --table new --keep id --dialect postgres > score.sql
+""",
+    "report": """
+tallybayes report sold.tally test.csv -o sold.html
+""",
+}
+
+EXAMPLES = {name: f"Examples:{lines.rstrip()}" for name, lines in LINES.items()}
+"""Of each command, a line each below a heading."""
+
+
+# ---- the application -----------------------------------------------------------------------------
 class OneLine(PlainGroup):
     """A group whose errors are one line, each with the exit code that it stands for."""
 
@@ -65,8 +223,8 @@ class OneLine(PlainGroup):
                 if type(error).__name__ != "NoArgsIsHelpError":
                     raise
                 print(error.format_message())  # type: ignore[attr-defined]
-                code = failures.USAGE
-            if code == failures.INTERRUPTED:  # typer's word for Ctrl-C
+                code = messages.USAGE
+            if code == messages.INTERRUPTED:  # typer's word for Ctrl-C
                 raise KeyboardInterrupt
             return code if isinstance(code, int) else 0
         except (BrokenPipeError, SystemExit):  # whoever read the output has had enough
@@ -75,7 +233,7 @@ class OneLine(PlainGroup):
         except (Exception, KeyboardInterrupt) as error:
             if isinstance(error, OSError) and error.filename == OUTPUT:
                 _drop_output()
-            return failures.report(error)
+            return messages.report(error)
 
 
 def _drop_output() -> None:
@@ -84,7 +242,7 @@ def _drop_output() -> None:
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    from tallybayes.cli.terminal.console import note
+    from tallybayes.cli.console import note
 
     if isinstance(message, StaleWarning):  # its advice is for Python
         message = f"{message.state}: tallybayes reweight learns them again"
@@ -136,7 +294,7 @@ def _quietable(run: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(run)
     def command(quiet: bool, **given: Any) -> None:
-        from tallybayes.cli.terminal.console import set_quiet
+        from tallybayes.cli.console import set_quiet
 
         set_quiet(quiet)
         try:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tallybayes import load
-from tallybayes.cli.arguments.families import column_families
-from tallybayes.cli.terminal.failures import Failure
+from tallybayes.cli.families import column_families
+from tallybayes.cli.messages import Failure
 from tallybayes.families import Bernoulli, Binned, Categorical, Gaussian, Poisson, Smooth
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tallybayes.cli.app import COMMANDS
-from tallybayes.cli.terminal.escapes import WORDS, in_ascii
+from tallybayes.cli.messages import WORDS, in_ascii
 
 ROWS = [f"K{i},{i % 7},{'yn'[i % 7 > 3]}" for i in range(60)]
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tallybayes import NaiveBayes, collect, load
-from tallybayes.cli.io.writing import rounded, writing
+from tallybayes.cli.writing import rounded, writing
 from tallybayes.tally import TableTally
 
 

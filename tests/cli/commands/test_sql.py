@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from tallybayes.cli.commands.sql import DIALECTS
+from tallybayes.cli.ask import DIALECTS
 from tallybayes.export import dialects
 
 ROWS = "age,job,buys\n20,cook,yes\n30,nurse,no\n25,cook,yes\n50,nurse,no\n41,,no\n22,cook,yes\n"

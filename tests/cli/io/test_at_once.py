@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from tallybayes.cli.io import locking
-from tallybayes.cli.io.locking import alone
+from tallybayes.cli import files
+from tallybayes.cli.files import alone
 
 HEADER = b"age,pay,job,home,active,since,buys\n"
 ROW = b"30,20.5,cook,Bern,true,2020-01-01,ja\n"
@@ -127,7 +127,7 @@ def test_where_files_cannot_be_locked(tmp_path, monkeypatch, capsys):
         raise OSError(errno.EOPNOTSUPP, "no locks here")
 
     (tmp_path / "m").write_text("x")
-    monkeypatch.setattr(locking.fcntl, "flock", flock)
+    monkeypatch.setattr(files.fcntl, "flock", flock)
     with alone(str(tmp_path / "m")):
         pass
     assert "do not change it twice at a time" in capsys.readouterr().err

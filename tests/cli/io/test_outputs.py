@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import tallybayes
-from tallybayes.cli.commands.training import tables
+from tallybayes.cli import table_models
 
 ROWS = "a,y\n" + "".join(f"{i},{'pq'[i % 2]}\n" for i in range(40))
 FIT = ("-t", "y", "--plain", "--no-estimate")
@@ -181,7 +181,7 @@ def test_a_fit_writes_its_files_last(run, place, monkeypatch, fails):
     def fail(*_, **__):
         raise ValueError("this fails")
 
-    monkeypatch.setattr(tables, fails, fail)
+    monkeypatch.setattr(table_models, fails, fail)
     words = ("fit", "d.csv", *FIT, "-o", "new.tally", "--report", "new.html")
     assert run(*words, code=1).err.endswith("this fails\n")
     assert not Path("new.tally").exists()

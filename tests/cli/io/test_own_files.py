@@ -155,7 +155,7 @@ def test_an_ignored_signal_stays_ignored(process, model, tmp_path):
 WHEN_REPLACED = """
 import os, signal
 from tallybayes.cli import main
-from tallybayes.cli.terminal import interrupts
+from tallybayes.cli import interrupts
 replace = os.replace
 def replaced(*names):
     {before}
@@ -258,7 +258,7 @@ def test_what_the_command_line_keeps_beside_a_model_is_checked(run, model, tmp_p
 
 def test_a_file_of_an_earlier_version_keeps_its_strings_for_missing_values(model, tmp_path):
     import tallybayes
-    from tallybayes.cli.io.loading import load
+    from tallybayes.cli.files import load
     from tallybayes.estimators.persistence.saving import save
 
     old = {"gaps": ["", "-"], "gaps_of": {"age": ["?"]}}

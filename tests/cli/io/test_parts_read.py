@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallybayes.cli.io.parts_read import PartsRead
+from tallybayes.cli.rows import PartsRead
 from tallybayes.sources.contract import Part
 
 

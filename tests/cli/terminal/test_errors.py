@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tallybayes import GaussianNB
-from tallybayes.cli.terminal import interrupts
-from tallybayes.cli.terminal.help import PlainGroup
+from tallybayes.cli import interrupts
+from tallybayes.cli.app import PlainGroup
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tallybayes import NaiveBayes, WeightedNaiveBayes
-from tallybayes.cli.terminal.light_estimators import BaseEstimator, Interval, StrOptions
-from tallybayes.cli.terminal.quick_imports import stood_in
+from tallybayes.cli.light_estimators import BaseEstimator, Interval, StrOptions
+from tallybayes.cli.quick_imports import stood_in
 
 NOT_NEEDED = {
     "joblib",
@@ -73,7 +73,7 @@ def test_what_a_small_command_does_not_need_is_not_imported(words, run, tmp_path
 def test_arrow_finds_pandas_when_it_is_needed(tmp_path):
     script = (
         "import sys\n"
-        "from tallybayes.cli.terminal import quick_imports\n"
+        "from tallybayes.cli import quick_imports\n"
         "quick_imports.allow()\n"
         "quick_imports.import_arrow()\n"
         "import pyarrow as pa\n"

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli.terminal.conftest import CONTROL, shown
-from tallybayes.cli.terminal.escapes import formula_safe, json_safe, one_line, visible
+from tallybayes.cli.messages import formula_safe, json_safe, one_line, visible
 from tallybayes.sources.csv_files import CsvFile
 
 

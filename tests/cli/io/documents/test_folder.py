@@ -6,9 +6,8 @@ import gzip
 
 import pytest
 
-from tallybayes.cli.io.documents.folder import Files, Folder
-from tallybayes.cli.io.documents.source import Document
-from tallybayes.cli.terminal.failures import Failure
+from tallybayes.cli.documents import Document, Files, Folder
+from tallybayes.cli.messages import Failure
 
 
 def put(root, **files):

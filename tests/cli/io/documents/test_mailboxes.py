@@ -6,9 +6,9 @@ import gzip
 
 import pytest
 
-from tallybayes.cli.io.documents.mailboxes import Mailboxes, messages
-from tallybayes.cli.io.documents.message import header_of, message_of, text_of
-from tallybayes.cli.terminal.failures import Failure
+from tallybayes.cli.documents import Mailboxes, messages
+from tallybayes.cli.mail import header_of, message_of, text_of
+from tallybayes.cli.messages import Failure
 
 
 def texts(path, **options):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tallybayes import TextNB
-from tallybayes.cli.report.text.marked import marked_lines, shared_spans, telling_words
+from tallybayes.cli.show_text import marked_lines, shared_spans, telling_words
 
 TEXTS = ["cheap pills now", "buy cheap pills", "lunch at noon?", "see you at noon"]
 MODEL = TextNB(ridge=False).fit(TEXTS, ["spam", "spam", "ham", "ham"])

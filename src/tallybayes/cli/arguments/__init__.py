@@ -1,1 +1,0 @@
-"""The arguments of the command line: options, families of columns, class weights."""

@@ -1,0 +1,357 @@
+"""Commands that ask a model file and leave it as it is: ``predict``, ``evaluate``, ``explain``,
+``show``, ``sql`` and ``report``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from tallybayes.cli import options
+from tallybayes.cli.messages import USAGE, Failure, need_output
+from tallybayes.cli.options import columns_of
+from tallybayes.cli.reading import Reading, reads, reads_labels
+
+__all__ = ["DIALECTS", "evaluate", "explain", "predict", "report", "show", "sql"]
+
+
+# ---- predict: the class of each row, and how probable each class is ------------------------------
+@reads
+def predict(
+    model: options.Model,
+    data: options.Data,
+    reading: Reading,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="OUT",
+            help="A .csv, .tsv, .jsonl, .parquet or .arrow file (default: CSV on standard output).",
+        ),
+    ] = "-",
+    proba: Annotated[
+        bool,
+        typer.Option(
+            "--proba",
+            metavar="",
+            help="Add a column p(label) for each class, with as many digits as it takes to read "
+            "the same number back; --digits 3 rounds it.",
+        ),
+    ] = False,
+    digits: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            max=17,
+            help="Round probabilities to N significant digits.",
+            show_default=False,
+        ),
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COL",
+            autocompletion=columns_of,
+            help="A column of DATA that stands beside the predictions, such as a key; may be "
+            "repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    safe_csv: Annotated[
+        bool,
+        typer.Option(
+            "--safe-csv",
+            metavar="",
+            help="In CSV, put ' before cells that begin with = + - or @, which a spreadsheet would "
+            "run as formulas; numbers stay.",
+        ),
+    ] = False,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Predict the class of each row, in the order of the rows.
+
+    Of text, the class of each document, beside its name where it has one.
+    """
+    keep = list(dict.fromkeys(keep or []))
+    if digits is not None and not proba:
+        raise Failure("--digits rounds the probabilities of --proba: add --proba", USAGE)
+    if output == "-":
+        need_output(" or name a file with -o OUT")
+    else:
+        from tallybayes.cli.files import Output
+
+        Output(output, "predictions", [model, *data], force=force)
+    from collections import Counter
+
+    from tallybayes.cli.console import document, note, progress
+    from tallybayes.cli.files import load
+    from tallybayes.cli.writing import rounded, writing
+
+    file: Any = load(model)
+    source: Any = reading.open_for(file, data)
+    classes = file.classes
+    names = [*(["document"] if source.has_names else []), *keep]
+    made = ["prediction", *(f"p({c})" for c in classes if proba)]
+    for name in keep:
+        if name in made:
+            raise Failure(
+                f"--keep {name}: predictions have a column of this name: rename it in the data",
+                USAGE,
+            )
+    columns = [*names, *made]
+    counts: Counter[str] = Counter()
+    document_out = json and output == "-"
+    with (
+        progress(writes_output=output == "-") as bar,
+        writing(output, columns, len(names) + 1, document_out, safe=safe_csv) as out,
+    ):
+        for kept, p in file.predicted(source, bar, keep):
+            labels = [classes[k] for k in p.argmax(axis=1).tolist()]
+            counts.update(labels)
+            shown = p if digits is None else rounded(p, digits)
+            out.write([*map(_strings, kept.values()), labels], shown if proba else None)
+    if output == "-":
+        return
+    if json:
+        content = {"rows": counts.total(), "output": output, "predicted": dict(counts)}
+        document("predict", content)
+    else:
+        note(f"{counts.total():,} predictions are in {output}")
+
+
+def _strings(column: Any) -> list[str]:
+    """A column that is kept, as it is written."""
+    from tallybayes.tables.columns import values_of
+    from tallybayes.tables.values import as_text
+
+    return ["" if value is None else as_text(value) for value in values_of(column)]
+
+
+# ---- evaluate: figures of a model on rows with labels --------------------------------------------
+@reads_labels
+def evaluate(
+    model: options.Model,
+    data: options.Data,
+    reading: Reading,
+    target: options.Target = None,
+    page: options.Page = None,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Measure a model on rows, or documents, with labels."""
+    need_output()
+    beside = None
+    if page is not None:
+        from tallybayes.cli.files import page_beside
+
+        beside = page_beside(page, data, [model, *data], force)
+    from tallybayes.cli.files import load
+
+    file: Any = load(model)
+    from tallybayes.cli.console import document, progress, say
+    from tallybayes.cli.figures import figures_of
+    from tallybayes.cli.notes import note_unlabelled
+
+    source: Any = reading.open_for(file, data)
+    with progress() as bar:
+        figures = figures_of(file, source, bar, source.name, target)
+    note_unlabelled(source, file.unit)
+    if json:
+        content = {"rows_without_label": source.unlabelled, "estimate": figures.document()}
+        document("evaluate", {"model": model, **content})
+    else:
+        say(*figures.tables())
+    if beside is not None:
+        from tallybayes.cli.figures import made_page
+
+        made = made_page(
+            file, reading.open_for(file, data), target, model=model, data=data, learned=False
+        )
+        made.report.save(beside.path)
+        if not json:
+            say(made.shows(beside.path, model))
+
+
+# ---- explain: why a row got its class ------------------------------------------------------------
+@reads
+def explain(
+    model: options.Model,
+    data: options.Data,
+    reading: Reading,
+    row: Annotated[
+        list[int] | None,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="The number of the row or document, from 0; a single document needs none. May be "
+            "repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    key: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COL=VALUE",
+            help="The rows that hold a value in a column, such as --key id=1007. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Explain rows: what each column adds for and against their class.
+
+    Of text, one document: which of its words tell the class, marked in the text.
+    """
+    need_output()
+    from tallybayes.cli.options import ChosenRows
+
+    chosen = ChosenRows.of(row or [], key or [])
+    from tallybayes.cli.models import kind_of, loaded
+
+    file = loaded(model)
+    kind_of(file).explain(file, reading.open_for(file, data), chosen, json)
+
+
+# ---- show: what a model file holds ---------------------------------------------------------------
+def show(
+    model: options.Model,
+    tables: Annotated[
+        bool,
+        typer.Option("--tables", metavar="", help="Also print each column's parameters by class."),
+    ] = False,
+    show_all: Annotated[
+        bool,
+        typer.Option(
+            "--all",
+            metavar="",
+            help="All columns, classes and tables, not 20 of each; of text 50 terms of each class.",
+        ),
+    ] = False,
+    json: options.Json = False,
+) -> None:
+    """Show a model: its columns, classes, options, and with --tables its parameters.
+
+    Of a model of text: its vocabulary, how good it is, and the top terms of each class.
+    """
+    need_output()
+    from tallybayes.cli.places import need_model
+
+    need_model(model)
+    from tallybayes.cli.models import kind_of, loaded
+
+    file = loaded(model)
+    kind_of(file).show(file, model, tables, show_all, json)
+
+
+# ---- sql: a model as one SELECT ------------------------------------------------------------------
+DIALECTS = ("duckdb", "postgres", "spark", "bigquery", "snowflake")
+"""Those of :mod:`tallybayes.export.dialects`, which is slow to import."""
+
+
+def sql(
+    model: options.Model,
+    table: Annotated[
+        str, typer.Option("--table", "-t", metavar="TABLE", help="The table whose rows are scored.")
+    ],
+    schema: Annotated[
+        str | None, typer.Option(metavar="SCHEMA", help="The schema that the table is in.")
+    ] = None,
+    dialect: Annotated[
+        str,
+        typer.Option(
+            metavar="DIALECT",
+            help=f"{', '.join(DIALECTS[:-1])} or {DIALECTS[-1]}.",
+        ),
+    ] = "duckdb",
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COL", help="A column of the table that the result has, too; may be repeated."
+        ),
+    ] = None,
+    types: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--type",
+            metavar="COL=TYPE",
+            help="What a column holds in the table, where the model learned another: text, number, "
+            "integer, decimal, boolean or date; may be repeated.",
+        ),
+    ] = None,
+) -> None:
+    """Print a model as one SELECT, which predicts rows in a database as predict does.
+
+    The result has the label, prediction, and a column p(label) for each class.
+    """
+    need_output()
+    if dialect not in DIALECTS:
+        raise Failure(f"--dialect {dialect!r} is not one of {', '.join(DIALECTS)}", USAGE)
+    from tallybayes.cli.places import need_model
+
+    need_model(model)
+    from tallybayes.cli.models import loaded
+
+    found = loaded(model).model
+    if not hasattr(found, "to_sql"):
+        raise Failure(f"{model} is a model of documents, which SQL cannot express: use predict")
+    kinds = dict(_pair(given) for given in types or [])
+    name = table if schema is None else [schema, table]
+    print(found.to_sql(name, dialect, types=kinds, keep=keep or []))
+
+
+def _pair(given: str) -> tuple[str, str]:
+    """A column and its type."""
+    column, equals, kind = given.rpartition("=")
+    if not equals:
+        raise Failure(f"--type takes COL=TYPE, as in --type code=integer, got {given!r}", USAGE)
+    return column, kind
+
+
+# ---- report: one page of HTML that shows a model and how good it is ------------------------------
+LANGUAGES = ("en", "zh")
+
+
+@reads_labels
+def report(
+    model: options.Model,
+    data: options.Data,
+    reading: Reading,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="PAGE", help="The page to write.")
+    ] = "report.html",
+    lang: Annotated[
+        str, typer.Option("--lang", metavar="en|zh", help="The language of the page.")
+    ] = "en",
+    target: options.Target = None,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Write a page that shows a model, judged on rows or documents with labels.
+
+    DATA holds new rows, or rows that the model has counted: each of those is predicted without
+    itself. The page is one file that needs no network.
+    """
+    if lang not in LANGUAGES:
+        raise Failure(f"--lang {lang!r}: the languages are {' and '.join(LANGUAGES)}", USAGE)
+    from tallybayes.cli.files import Output
+    from tallybayes.cli.models import loaded
+
+    out = Output(output, "page", [model, *data], force=force)
+    file = loaded(model)
+    from tallybayes.cli.console import document, say
+    from tallybayes.cli.figures import made_page
+    from tallybayes.cli.notes import note_unlabelled
+
+    source = reading.open_for(file, data)
+    page = made_page(file, source, target, lang, model=model, data=data)
+    note_unlabelled(source, file.unit)
+    page.report.save(out.path)
+    if json:
+        headline = page.report.data["headline"]
+        document("report", {"output": out.path, "rows": page.rows, "headline": headline})
+        return
+    say(page.shows(out.path, model))

@@ -1,1 +1,0 @@
-"""What commands do differently for each kind of model."""

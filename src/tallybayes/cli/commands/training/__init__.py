@@ -1,1 +1,0 @@
-"""Training: counting files, samples of their rows, and how good a model is."""

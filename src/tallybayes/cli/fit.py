@@ -1,0 +1,440 @@
+"""``tallybayes fit``: train on a file, and estimate how good the model is on new rows."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from tallybayes.cli import options
+from tallybayes.cli.messages import USAGE, Failure
+from tallybayes.cli.options import FitOptions, class_weight_of, column_families_of, columns_of
+from tallybayes.cli.quick_imports import import_estimators
+from tallybayes.cli.reading import TEXT_FORMATS, Reading, reads_training
+
+if TYPE_CHECKING:
+    from tallybayes.cli.files import Output
+    from tallybayes.cli.rows import Rows
+    from tallybayes.cli.text_models import TextFit
+
+__all__ = ["fit"]
+
+PLAIN = "Plain naive Bayes (with --plain)"
+TEXT = "Models of text"
+
+
+@reads_training
+def fit(
+    train: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TRAIN…",
+            help="Labelled rows; - is standard input. Or documents: a folder with a folder for "
+            "each class, a mailbox (mbox) for each class, or one with the label in a header.",
+        ),
+    ],
+    reading: Reading,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--target",
+            "-t",
+            metavar="COL",
+            autocompletion=columns_of,
+            help="The label's column (required for rows), or its header in a mailbox.",
+        ),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="MODEL",
+            help="The model file (default: TRAIN with .tally as suffix).",
+        ),
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=FAMILY",
+            autocompletion=column_families_of,
+            help="How to model a column: categorical, none to leave it out, or text, the documents "
+            "of a model of text. With --plain also "
+            "other families, such as gaussian or negative-binomial, with parameters as in "
+            "'age=binned(bins=16)'; an unknown name lists them. May be repeated.",
+        ),
+    ] = None,
+    interactions: Annotated[
+        str,
+        typer.Option(
+            metavar="NUMBER|auto",
+            help="The largest number of column pairs; auto chooses it by leave-one-out.",
+        ),
+    ] = "auto",
+    parts: options.Parts = None,
+    group: options.Group = None,
+    plain: Annotated[
+        bool,
+        typer.Option(
+            "--plain",
+            metavar="",
+            help="Naive Bayes without weights and pairs.",
+        ),
+    ] = False,
+    alpha: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER|auto",
+            rich_help_panel=PLAIN,
+            help="Pseudo-count added to each level and bin (default: 1); auto chooses it by "
+            "leave-one-out.",
+        ),
+    ] = None,
+    calibrate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="temperature|isotonic",
+            rich_help_panel=PLAIN,
+            help="Calibrate the probabilities on leave-one-out predictions.",
+        ),
+    ] = None,
+    missing: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ignore|level",
+            rich_help_panel=PLAIN,
+            help="Ignore missing values (the default), or treat them as a level.",
+        ),
+    ] = None,
+    class_weight: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="balanced|LABEL=WEIGHT",
+            help="Weigh rows by their label: balanced gives the classes equal weight; a label that "
+            "is not named weighs 1. May be repeated.",
+        ),
+    ] = None,
+    ridge: Annotated[
+        bool | None,
+        typer.Option(
+            "--ridge/--no-ridge",
+            metavar="",
+            rich_help_panel=TEXT,
+            help="Whether to learn a ridge on top of the counts (default: yes); without one, a "
+            "model that is updated stays as good as new.",
+            show_default=False,
+        ),
+    ] = None,
+    analyzer: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel=TEXT,
+            help="What documents are split into: word, char, char_wb (characters within words) or "
+            "cjk; by default word, or char for Chinese, Japanese and Korean.",
+        ),
+    ] = None,
+    ngrams: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHORTEST-LONGEST",
+            rich_help_panel=TEXT,
+            help="How many of them a term has (default: 1-2).",
+        ),
+    ] = None,
+    n_features: Annotated[
+        int | None,
+        typer.Option(
+            "--n-features",
+            metavar="NUMBER",
+            min=1,
+            max=2**31 - 1,
+            rich_help_panel=TEXT,
+            help="Hash the terms into so many buckets, which bounds memory and drops their names.",
+        ),
+    ] = None,
+    max_terms: Annotated[
+        int | None,
+        typer.Option(
+            "--max-terms",
+            metavar="NUMBER",
+            min=2,
+            rich_help_panel=TEXT,
+            help="Keep at most so many terms: when documents bring more, also with update, the "
+            "rarest are dropped until half as many are left.",
+        ),
+    ] = None,
+    unlabelled: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WEIGHT|auto",
+            rich_help_panel=TEXT,
+            help="Learn from documents without a label, too: those with an empty label, or files "
+            "beside the folders of the classes. Each counts as this much of a labelled one, from "
+            "0 to 1; auto chooses it by labelled documents that are held out.",
+        ),
+    ] = None,
+    half_life: Annotated[
+        float | None,
+        typer.Option(
+            "--half-life",
+            metavar="NUMBER",
+            rich_help_panel=TEXT,
+            help="Let documents fade: after so many later ones, in the order in which they are "
+            "read, a document has half its weight; here and in update.",
+        ),
+    ] = None,
+    test: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Measure the model on these rows instead of on those left out."
+        ),
+    ] = None,
+    estimate: Annotated[
+        bool,
+        typer.Option(metavar="", help="Without --test, measure on rows held out of the whole fit."),
+    ] = True,
+    page: options.Page = None,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Train a model on a file and measure it.
+
+    The model is naive Bayes with weighted columns, and with pairs of columns where they help. Of
+    documents it is one of text, with weighted terms.
+    """
+    given = FitOptions(
+        train=train,
+        target=target,
+        output=output,
+        column=column or [],
+        test=test,
+        estimate=estimate,
+        json=json,
+        interactions=interactions,
+        parts=parts,
+        plain=plain,
+        alpha=alpha,
+        calibrate=calibrate,
+        missing=missing,
+        class_weight=class_weight,
+        ridge=ridge,
+        analyzer=analyzer,
+        ngrams=ngrams,
+        n_features=n_features,
+        max_terms=max_terms,
+        unlabelled=unlabelled,
+        half_life=half_life,
+        page=page,
+        force=force,
+        group=group,
+    )
+    _fit(given, reading)
+
+
+# ---- what it fits: errors of options and files are raised before anything slow is imported -------
+def _fit(given: FitOptions, reading: Reading) -> None:
+    """Trains a text model of documents, or a table model of rows."""
+    if given.unlabelled is not None and reading.skip_unlabelled:
+        raise Failure(
+            "--unlabelled learns from documents without a label, and --skip-unlabelled leaves them "
+            "out: give one of the two",
+            USAGE,
+        )
+    if "-" in given.train and given.test == "-":
+        raise Failure("standard input cannot be both TRAIN and --test: give a file", USAGE)
+    kinds = {_kind_of(path, given.target, reading.format) for path in given.train}
+    if kinds & {"folder", "mailbox"} or reading.format in TEXT_FORMATS:
+        _fit_documents(given, reading)
+    else:
+        _fit_rows(given, reading)
+
+
+def _kind_of(path: str, target: str | None, format: str | None) -> str:
+    """What an input is; a folder is one of rows where a column is named and it holds data."""
+    from tallybayes.cli.reading import Wanted, kind_of_input
+
+    kind = kind_of_input(path, Wanted(format=format))
+    if kind == "folder" and target is not None:
+        from tallybayes.sources.files import holds_data
+
+        return "rows" if holds_data(path) else kind
+    return kind
+
+
+class Outputs(NamedTuple):
+    """The files that a fit writes."""
+
+    model: Output
+    page: Output | None
+
+
+def _outputs(given: FitOptions) -> Outputs:
+    """Where the files go; raises for data that is not there, and where a file cannot be written."""
+    from tallybayes.cli.files import Output, page_beside
+    from tallybayes.cli.places import need_data
+
+    reads = [*given.train, *([given.test] if given.test else [])]
+    path = given.model_path
+    page = None
+    if given.page is not None:
+        page = page_beside(given.page, given.judged_on, reads, given.force)
+    for data in reads:
+        need_data(data)
+    model = Output(path, "model", reads, force=given.force)
+    if page is not None:
+        page.need_apart(model)
+    return Outputs(model, page)
+
+
+def _fit_rows(given: FitOptions, reading: Reading) -> None:
+    """Trains on rows: on a column of documents, or on a table."""
+    families: dict[str, Any] = {}
+    text_columns: list[str] = []
+    if given.column:
+        from tallybayes.cli.families import column_families, is_text
+
+        families = column_families(given.column)
+        text_columns = [name for name, family in families.items() if is_text(family)]
+    settings = {} if text_columns else given.table_settings()
+    weights = None if text_columns else class_weight_of(given.class_weight)
+    if not given.plain:
+        _need_levels(given.column, families)
+    outputs = _outputs(given)
+    from tallybayes.cli.places import Header, missing_target, need_columns, need_group
+    from tallybayes.sources.opening import read_once
+
+    target, group = given.target, given.group
+
+    def need(header: Header) -> None:
+        if target is None:
+            missing_target(header)
+        need_columns(header, target, families)
+        if group is not None:
+            need_group(header, group, target, reading.weight)
+
+    left_out = [name for name, family in families.items() if family is None and name != group]
+    source = reading.open(given.train, left_out=left_out, need=need)
+    if target is None:
+        missing_target(source)
+    table = given.plain or any(_has_parameters(text) for text in given.column)
+    beside = families if group is None else {**families, group: None}
+    if text_columns and not table and _is_alone(source, text_columns, target, beside):
+        _fit_column(
+            given,
+            outputs,
+            reading,
+            source,
+            text_columns[0],
+            [n for n in beside if beside[n] is None],
+        )
+        return
+    if text_columns:  # a column of text beside others is one family among them
+        settings, weights = given.table_settings(), class_weight_of(given.class_weight)
+    if given.test is not None and not read_once(given.test):
+        reading.open([given.test])
+    import_estimators()
+    from tallybayes.cli.table_models import FitRequest
+    from tallybayes.cli.table_models import fit as fit_table
+
+    request = FitRequest(
+        target,
+        outputs.model,
+        outputs.page,
+        given.judged_on,
+        families,
+        given.plain,
+        settings,
+        weights,
+        given.test,
+        given.estimate,
+        given.json,
+        given.group,
+    )
+    fit_table(request, source, reading)
+
+
+def _fit_documents(given: FitOptions, reading: Reading) -> None:
+    """Trains on a folder or on mailboxes."""
+    settings = given.text_settings()
+    if given.column:
+        raise Failure("--column is for rows, and this is a folder or a mailbox: omit it", USAGE)
+    outputs = _outputs(given)
+    source = reading.open_documents(given.train, target=given.target)
+    if given.target is not None and not source.takes_target:
+        raise Failure(
+            f"--target is for rows and mailboxes, and {source.name} has no files of rows (Parquet, "
+            "CSV, JSON lines, Arrow): the classes of a folder of documents are its folders",
+            USAGE,
+        )
+    import_estimators()
+    from tallybayes.cli.text_models import fit as fit_documents
+
+    fit_documents(_text_fit(given, outputs, None, settings), source, reading)
+
+
+def _text_fit(
+    given: FitOptions, outputs: Outputs, column: str | None, settings: dict[str, Any]
+) -> TextFit:
+    from tallybayes.cli.text_models import TextFit
+
+    return TextFit(
+        outputs.model,
+        outputs.page,
+        given.judged_on,
+        given.target,
+        column,
+        settings,
+        given.test,
+        given.estimate,
+        given.json,
+        given.group,
+    )
+
+
+def _fit_column(
+    given: FitOptions,
+    outputs: Outputs,
+    reading: Reading,
+    rows: Rows,
+    column: str,
+    left_out: list[str],
+) -> None:
+    """Trains on a column of documents."""
+    settings = given.text_settings()
+    import_estimators()
+    from tallybayes.cli.text_models import fit as fit_documents
+
+    documents = reading.open_column(given.train, rows, column, given.target, left_out)
+    fit_documents(_text_fit(given, outputs, column, settings), documents, reading)
+
+
+def _has_parameters(column: str) -> bool:
+    """Whether a column is declared as text with parameters, which are those of the family of
+    tables."""
+    return re.search(r"=\s*text\s*\(", column) is not None
+
+
+def _is_alone(source: Rows, text_columns: list[str], target: str, families: dict[str, Any]) -> bool:
+    """Whether a column of text is the only one that is read."""
+    columns = source.header
+    known = (target, text_columns[0])
+    return all(name in known or families.get(name, "auto") is None for name in columns)
+
+
+def _need_levels(column: list[str], families: dict[str, Any]) -> None:
+    """Raises where a column is declared as something that a weighted model does not read."""
+    if not families:
+        return
+    from tallybayes.families import Bernoulli, Categorical
+
+    for text, (name, family) in zip(column, families.items(), strict=True):
+        plain = family in (None, Categorical(levels=getattr(family, "levels", None)), Bernoulli())
+        if not plain and getattr(family, "reads", "") != "documents":
+            raise Failure(
+                f"--column {text!r} is for --plain: a weighted model reads numbers as cells and "
+                f"smooths levels as it sees fit; it takes {name}=categorical, {name}=text "
+                f"and {name}=none",
+                USAGE,
+            )

@@ -1,1 +1,0 @@
-"""Documents for the command line: folders of files, mailboxes, single files and columns of text."""

@@ -1,0 +1,290 @@
+"""Commands that change what a model file has counted or learned: ``update`` and ``forget``,
+``count`` and ``merge``, and ``reweight``.
+
+A file changes at the end of a command, at once.
+"""
+
+from __future__ import annotations
+
+import filecmp
+import os
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+import typer
+
+from tallybayes.cli import options
+from tallybayes.cli.messages import USAGE, Failure
+from tallybayes.cli.options import column_families_of, columns_of
+from tallybayes.cli.quick_imports import import_estimators
+from tallybayes.cli.reading import Reading, reads_labels, reads_training
+from tallybayes.errors import NegativeTally
+
+__all__ = ["count", "forget", "merge", "reweight", "update"]
+
+Action = Literal["update", "forget"]
+
+
+# ---- update and forget: rows into, or out of, a model file ---------------------------------------
+def _command(action: Action, doc: str) -> Callable[..., None]:
+    """The two commands differ in their name and in the sign of what they count."""
+
+    @reads_labels
+    def run(
+        model: options.Model,
+        data: options.Data,
+        reading: Reading,
+        output: options.Output = None,
+        target: options.Target = None,
+        force: options.Force = False,
+        json: options.Json = False,
+    ) -> None:
+        from tallybayes.cli.files import Output
+
+        out = Output(output or model, "model", data, [model], force=force)
+        _learn(action, model, data, out, target, reading, json)
+
+    run.__doc__ = doc
+    return run
+
+
+update: Callable[..., None] = _command(
+    "update", "Add rows to a model: it becomes the model of all rows."
+)
+forget: Callable[..., None] = _command(
+    "forget", "Remove rows from a model, as if it had never seen them."
+)
+
+
+def _learn(
+    action: Action,
+    model: str,
+    data: list[str],
+    output: Any,
+    target: str | None,
+    reading: Reading,
+    json: bool,
+) -> None:
+    """Counts rows in addition, or takes them away."""
+    from tallybayes.cli.console import document, line, number_of, say
+    from tallybayes.cli.models import kind_of, loaded
+
+    path = output.path
+    with output.alone() as save:
+        file = loaded(model)
+        from tallybayes.cli.notes import note_new_classes, note_unlabelled
+
+        kind = kind_of(file)
+        before = file.rows
+        classes = file.classes
+        source = reading.open_for(file, data)
+        known = kind.before_learning(file)
+        read = _count(action, file, source, target)
+        kind.need_sound(file, source)
+        file.target = file.target or target
+        note_unlabelled(source, file.unit)
+        note_new_classes(file, classes)
+        kind.after_learning(file, source, known)
+        kind.note_stale(file, path)
+        save(file)
+    fades = action == "update" and getattr(file.model, "half_life", None) is not None
+    changed = read if fades else abs(file.rows - before)
+    if json:
+        content = {
+            "model": path,
+            "rows": changed,
+            "rows_before": before,
+            "rows_after": file.rows,
+            "rows_without_label": source.unlabelled,
+            "classes": dict(zip(file.classes, file.class_rows.tolist(), strict=True)),
+        }
+        document(action, content)
+        return
+    verb = "added" if action == "update" else "removed"
+    say(line(f"{number_of(changed, file.unit)} {verb}; {path} holds {file.rows:,.10g} now"))
+
+
+def _count(action: Action, file: Any, source: Any, target: str | None) -> int:
+    """Changes the counts; how many rows or documents were read."""
+    from tallybayes.cli.console import progress
+
+    with progress() as bar:
+        if action == "update":
+            return int(file.learn(source, bar, target))
+        try:
+            return int(file.forget(source, bar, target))
+        except NegativeTally as error:
+            where = "" if error.column is None else f"column {error.column!r}, "
+            raise Failure(
+                f"{source.name}: {where}class {error.label!r}: these {file.unit}s were not "
+                f"counted. Nothing was changed: forget only {file.unit}s that the model has counted"
+            ) from error
+
+
+# ---- count: the counts of some rows alone, to be merged with those of others ---------------------
+@reads_training
+def count(
+    data: Annotated[
+        list[str], typer.Argument(metavar="PART…", help="Labelled rows; - is standard input.")
+    ],
+    reading: Reading,
+    target: Annotated[
+        str,
+        typer.Option(
+            "--target",
+            "-t",
+            metavar="COL",
+            autocompletion=columns_of,
+            help="The label's column.",
+        ),
+    ],
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="MODEL", help="The file of the counts.")
+    ],
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=FAMILY",
+            autocompletion=column_families_of,
+            help="How to model a column, as for fit --plain. May be repeated.",
+        ),
+    ] = None,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Count a part of the rows: merge adds the counts of all parts to one model.
+
+    The file is a plain model of its part, which every command takes. Nothing is measured.
+    """
+    from tallybayes.cli.files import Output
+    from tallybayes.cli.places import need_columns
+
+    out = Output(output, "model", data, force=force)
+    families = {}
+    if column:
+        from tallybayes.cli.families import column_families
+
+        families = column_families(column)
+    rows = reading.open(
+        data,
+        left_out=[name for name, family in families.items() if family is None],
+        need=lambda header: need_columns(header, target, families),
+    )
+    import_estimators()
+    from tallybayes.cli.console import document, line, number_of, progress, say
+    from tallybayes.cli.counting import Counting
+    from tallybayes.cli.notes import note_unlabelled
+
+    out.need_as_made()
+    counting = Counting(rows, target, families, plain=True, options={})
+    with progress() as bar:
+        file = counting.model_file(counting.run(bar))
+    note_unlabelled(rows)
+    with out.alone() as save:
+        save(file)
+    if json:
+        classes = dict(zip(file.classes, file.class_rows.tolist(), strict=True))
+        left_out = rows.unlabelled
+        content = {"rows": file.rows, "rows_without_label": left_out, "classes": classes}
+        document("count", {"model": out.path, **content})
+        return
+    say(line(f"{number_of(file.rows, 'row')} counted; the counts are in {out.path}"))
+
+
+# ---- merge: the counts of several models into one ------------------------------------------------
+def merge(
+    models: Annotated[list[str], typer.Argument(metavar="MODEL…", help="Two or more model files.")],
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="MODEL", help="The merged model.")
+    ],
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Merge models into the model of all their rows."""
+    # Only the output is locked, so two commands never wait for each other. The other models are
+    # read as they are at that moment; a model file is replaced whole, so each is complete.
+    if len(models) < 2:
+        raise Failure("merge needs two models or more: tallybayes merge A B -o C", USAGE)
+    from tallybayes.cli.files import Output
+    from tallybayes.cli.places import need_model
+
+    for model in models:
+        need_model(model)
+    out = Output(output, "model", changes=models, force=force)
+    from tallybayes.cli.console import document, line, number_of, say
+    from tallybayes.cli.models import kind_of, loaded
+
+    _note_copies(models)
+    with out.alone() as save:  # it may be one of the models, and change until the lock is taken
+        whole = loaded(models[0])
+        kind = kind_of(whole)
+        for path in models[1:]:
+            kind.take_in(whole, models[0], loaded(path, like=whole, first=models[0]), path)
+        kind.note_stale(whole, out.path)
+        save(whole)
+    if json:
+        content = {
+            "model": out.path,
+            "merged": models,
+            "rows": whole.rows,
+            "classes": dict(zip(whole.classes, whole.class_rows.tolist(), strict=True)),
+        }
+        document("merge", content)
+        return
+    holds = number_of(whole.rows, whole.unit)
+    say(line(f"{len(models)} models merged; {out.path} holds {holds}"))
+
+
+def _note_copies(models: list[str]) -> None:
+    """Reports models that are the same, whose rows will then count twice."""
+    from tallybayes.cli.console import note
+
+    for i, path in enumerate(models):
+        for other in models[:i]:
+            if os.path.samefile(path, other):
+                note(f"warning: {path} is given twice: its rows count twice")
+            elif filecmp.cmp(path, other, shallow=False):
+                note(f"warning: {path} is a copy of {other}: its rows count twice")
+
+
+# ---- reweight: weights, pairs and calibration learned again, under the present counts ------------
+@reads_labels
+def reweight(
+    model: options.Model,
+    data: options.Data,
+    reading: Reading,
+    output: options.Output = None,
+    target: options.Target = None,
+    parts: options.Parts = None,
+    force: options.Force = False,
+    group: options.Group = None,
+    json: options.Json = False,
+) -> None:
+    """Learn weights and pairs again after update, forget or merge.
+
+    DATA holds rows that the model has counted: all, or a random sample. The counts do not change.
+    """
+    from tallybayes.cli.files import Output
+
+    # as many parts as before, unless they are given
+    n_parts = None if parts is None else options.number_or_auto("--parts", parts, minimum=1)
+    out = Output(output or model, "model", data, [model], force=force)
+    from tallybayes.cli.console import document, line, number_of, progress, say
+    from tallybayes.cli.models import kind_of, loaded
+
+    with out.alone() as save:
+        file = loaded(model)
+        from tallybayes.cli.notes import note_unlabelled
+
+        kind = kind_of(file)
+        kind.need_reweighting(file, model, n_parts)
+        source = reading.open_for(file, data)
+        with progress() as bar:
+            n_rows = kind.reweight(file, source, bar, target, n_parts, group)
+        note_unlabelled(source, file.unit)
+        save(file)
+    if json:
+        document("reweight", {"model": out.path, "rows": n_rows, "rows_counted": file.rows})
+        return
+    learned = number_of(n_rows, file.unit)
+    say(line(f"learned on {learned}; {out.path} holds {file.rows:,.10g} as before"))

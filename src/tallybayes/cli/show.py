@@ -1,0 +1,406 @@
+"""What a model of a table holds, and why a row got its class: for people and for machines."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tallybayes.cli.console import cut, document, line, number_of, progress, say, table
+from tallybayes.cli.model_file import ModelFile
+from tallybayes.cli.options import ChosenRows
+from tallybayes.cli.rows import Rows
+from tallybayes.cli.show_text import say_terms, terms_as_json
+from tallybayes.estimators.tables.weighted import WeightedNaiveBayes
+from tallybayes.explain.importances import terms_apart
+from tallybayes.models.columns.mixed import values_of_columns
+from tallybayes.models.weighted.terms import weights_of
+from tallybayes.tables import Table
+from tallybayes.tables.columns import values_of
+
+__all__ = [
+    "MAX_ROWS",
+    "MEASURE",
+    "Informative",
+    "class_table",
+    "columns_document",
+    "columns_table",
+    "explain",
+    "informative_table",
+    "missing_shares",
+    "most_informative",
+    "show",
+]
+
+
+# ---- what a model file holds ---------------------------------------------------------------------
+MAX_CELLS = 20  # levels or bins of a table that is shown
+MAX_CLASSES = 6  # classes
+
+
+def show(file: ModelFile, model: str, tables: bool, show_all: bool, json: bool) -> None:
+    """Shows columns, classes and options, and with `tables` each column's parameters; the first and
+    most informative of them, or all."""
+    informative = most_informative(file)
+    settings = {k: v for k, v in file.model.get_params().items() if k != "columns"}
+    parts = file.table.parts
+    if json:
+        content: dict[str, Any] = {
+            "model": model,
+            "target": file.target,
+            "rows": file.rows,
+            "classes": dict(zip(file.classes, file.class_rows.tolist(), strict=True)),
+            "options": settings,
+            "columns": columns_document(file),
+            "informative": {
+                "measure": MEASURE,
+                "columns": [t._asdict() for t in informative],
+            },
+        }
+        if tables:
+            content["tables"] = [_parameters(part, file.classes) for part in parts]
+        document("show", content)
+        return
+    given = ", ".join(f"{k}={v!r}" for k, v in settings.items() if v is not None)
+    say(
+        line(
+            f"{model}: {number_of(file.rows, 'row')}, {number_of(len(file.names), 'column')}",
+            "bold",
+        ),
+        line(given, "dim"),
+        line(),
+        *columns_table(file, informative, show_all, model),
+        class_table(file, file.target, show_all),
+    )
+    if informative:
+        say(*informative_table(informative, MEASURE))
+    if tables:
+        say(line())
+        for part in parts if show_all else parts[:MAX_ROWS]:
+            say(_table(_parameters(part, file.classes), file.classes))
+        if not show_all and len(parts) > MAX_ROWS:
+            say(line(f"… and {len(parts) - MAX_ROWS:,} more tables: --all prints them"))
+
+
+def _parameters(part: Any, classes: list[str]) -> dict[str, Any]:
+    """A column's parameters: rows of names, and of numbers by class."""
+    what, names, values = part.described()
+    return {
+        "column": ", ".join(part.columns),
+        "what": what,
+        "rows": [str(name) for name in names],
+        "values": dict(zip(classes, values.tolist(), strict=True)),
+    }
+
+
+def _table(found: dict[str, Any], classes: list[str]) -> Any:
+    shown = classes[:MAX_CLASSES]
+    columns = [found["values"][c] for c in shown]
+    names = found["rows"]
+    rows = [
+        [name, *(f"{column[i]:.4g}" for column in columns)]
+        for i, name in enumerate(names[:MAX_CELLS])
+    ]
+    if len(names) > MAX_CELLS:
+        rows.append([f"… {len(names) - MAX_CELLS} more", *("" for _ in shown)])
+    more = f", {MAX_CLASSES} of {len(classes)} classes" if len(classes) > MAX_CLASSES else ""
+    return table(f"{found['column']}: {found['what']}{more}", ["", *(f">{c}" for c in shown)], rows)
+
+
+# ---- what it understood of each column, and its classes ------------------------------------------
+MAX_ROWS = 20  # columns, classes or tables that are printed without --all
+
+
+def _held(file: ModelFile, name: str, holds: str) -> str:
+    return "dates" if holds == "numbers" and file.kinds.get(name) == "date" else holds
+
+
+def columns_document(file: ModelFile) -> list[dict[str, Any]]:
+    """Each column: what it holds, its family and why, the weight of its table, what it adds in
+    nats, and the share of missing values."""
+    weighting = file.table.chosen.weighting
+    missing, weights = missing_shares(file), weights_of(weighting)
+    adds = {} if weighting is None else weighting.adds
+    return [
+        {
+            "column": r.name,
+            "holds": _held(file, r.name, r.holds),
+            "family": r.family,
+            "weight": weights.get(r.name) if r.part is not None else None,
+            "adds": adds.get(r.name) if r.part is not None else None,
+            "why": r.why,
+            "missing": missing.get(r.name),
+            "used": r.part is not None,
+        }
+        for r in file.table.columns_read
+    ]
+
+
+HOW_WEIGHTED = (
+    "Numbers are split into cells (intervals), which are smoothed; strings and missing values are "
+    "levels. What a column adds: how far it moves the scores of the classes apart by itself, in "
+    "nats, on average over rows."
+)
+HOW = (
+    "Each number column has the family that predicts best by leave-one-out; strings are levels, or "
+    "text where they are prose. "
+    "--column sets another family."
+)
+
+
+def columns_table(
+    file: ModelFile, found: list[Informative], show_all: bool, model: str
+) -> list[Any]:
+    """The columns for people; what is remarkable about one has a remark.
+
+    Parameters
+    ----------
+    file : ModelFile
+    found : list of Informative
+        The informative columns, the best first: those are printed where there are too many.
+    show_all : bool
+    model : str
+        The model's path, for the command that prints the others.
+    """
+    weighted = isinstance(file.model, WeightedNaiveBayes)
+    paired = {name for pair in file.pairs for name in pair.columns}
+    columns, readings = columns_document(file), {r.name: r for r in file.table.columns_read}
+    shown = columns if show_all else _informative(columns, found)
+    rows = []
+    for column in shown:
+        style = "" if column["used"] else "dim"
+        reading = readings[column["column"]]
+        remark = reading.why
+        if reading.is_usual:
+            remark = "" if column["used"] else "adds nothing"
+            if remark and reading.name in paired:
+                remark = "in pairs only"
+        elif weighted and len(file.classes) < 2:
+            remark = "needs two classes"
+        holds = "" if column["holds"] == "anything" else column["holds"]
+        adds = "" if column["adds"] is None else f"{column['adds']:.2f}"
+        family = reading.brief or reading.family
+        cells = [reading.name, holds, family, adds, _percent(column["missing"]), remark]
+        rows.append([line(cut(cell), style) for cell in cells])
+    heads = ["column", "type", "read as", ">adds", ">missing", "remark"]
+    filled = [j for j in range(len(heads)) if any(row[j].plain for row in rows)]
+    heads, rows = [heads[j] for j in filled], [[row[j] for j in filled] for row in rows]
+    more = len(columns) - len(shown)
+    title = f"Columns, the {len(shown)} most informative" if more else "Columns"
+    how = [line(HOW_WEIGHTED if weighted else HOW, "dim"), line()]
+    if more:
+        how.insert(0, line(f"… and {more:,} more: tallybayes show {model} --all"))
+    return [table(title, heads, rows), *how]
+
+
+def _informative(columns: list[dict[str, Any]], found: list[Informative]) -> list[dict[str, Any]]:
+    """The most informative columns, in the order of the file; the first where none is."""
+    if len(columns) <= MAX_ROWS:
+        return columns
+    best = [t.column for t in found]
+    best += [c["column"] for c in columns if c["used"]] + [c["column"] for c in columns]
+    names = {c["column"] for c in columns}
+    chosen = set(list(dict.fromkeys(name for name in best if name in names))[:MAX_ROWS])
+    return [c for c in columns if c["column"] in chosen]
+
+
+def _percent(share: float | None) -> str:
+    """A share in few letters; nothing for none."""
+    if not share:
+        return ""
+    if share < 0.0005:
+        return "<0.1%"
+    return ">99.9%" if 0.9995 <= share < 1.0 else f"{share:.1%}"
+
+
+def class_table(file: ModelFile, target: str | None, show_all: bool) -> Any:
+    """The classes: rows, what one weighs, and probability before anything is known."""
+    prior = np.exp(file.model.class_log_prior_)
+    count = file.class_rows
+    weights = list(file.model.class_weight_.values())
+    weighs = any(weight != 1.0 for weight in weights)
+    order = np.arange(len(count))
+    if not show_all and len(count) > MAX_ROWS:
+        order = np.argsort(-count, kind="stable")[:MAX_ROWS]
+    heads = ["class", ">rows", *([">weight"] if weighs else []), ">prior"]
+    rows = []
+    for k in order.tolist():
+        weight = [f"{weights[k]:.4g}"] if weighs else []
+        rows.append((file.classes[k], f"{count[k]:,.10g}", *weight, f"{prior[k]:.2%}"))
+    if more := len(count) - len(order):
+        rows.append((f"… and {more:,} more", *[""] * (len(heads) - 1)))
+    title = f"Classes ({target})" if target else "Classes"
+    return table(title, heads, rows)
+
+
+def informative_table(found: list[Informative], measure: str, max_columns: int = 10) -> list[Any]:
+    """The most informative columns with bars."""
+    top = max((t.nats for t in found), default=0.0)
+    rows = [
+        (
+            t.column,
+            f"{t.nats:.4f}".replace("-0.0000", "0.0000"),
+            "█" * round(24 * max(t.nats, 0.0) / top) if top > 0 else "",
+        )
+        for t in found[:max_columns]
+    ]
+    more = f", {max_columns} of {len(found)}" if len(found) > max_columns else ""
+    title = f"Most informative columns{more}"
+    return [table(title, ["column", ">nats", ""], rows, chart=True), line(measure, "dim")]
+
+
+# ---- which columns are most informative about the class, and how much of each is missing ---------
+# The measure is that of the page, of ``feature_importances_`` and of ``weights_``: how far a
+# column, or a pair of a weighted model, moves the scores of the classes apart, on average over
+# rows.
+MEASURE = (
+    "How far the column or pair moves the scores of the classes apart, in nats, on average over "
+    "rows; a difference of 1 nat multiplies the odds of two classes by 2.7"
+)
+
+
+class Informative(NamedTuple):
+    """A column, or a pair, and how far it moves the scores of the classes apart."""
+
+    column: str
+    nats: float
+
+
+def most_informative(file: ModelFile) -> list[Informative]:
+    """The columns in use, and the pairs of a weighted model, the most informative first."""
+    found = (Informative(*term) for term in terms_apart(file.table).items() if term[1] > 0.0)
+    return sorted(found, key=lambda t: -t.nats)
+
+
+def missing_shares(file: ModelFile) -> dict[str, float]:
+    """The share of rows without a value, by column."""
+    rows = max(file.weight, 1e-300)
+    there = values_of_columns(file.table.tally)
+    return {name: max(0.0, 1.0 - weight / rows) for name, weight in there.items()}
+
+
+# ---- why a row got its class: the contribution of each column, for it or against it --------------
+MAX_COLUMNS = 25  # columns that are shown
+MAX_VALUE_CHARACTERS = 30  # characters of a value
+
+
+def explain(file: ModelFile, source: Rows, rows: ChosenRows, json: bool) -> None:
+    """Explains rows, to people or to machines."""
+    with progress() as bar:
+        found = file.chosen(source, bar, rows)
+    explained = []
+    for i, (row, alone) in enumerate(found):
+        if i and not json:
+            say(line())
+        explained.append(_explained(file, source, row, alone, json))
+    if json:
+        document("explain", {"rows": explained} if rows.several else explained[0])
+
+
+def _explained(file: ModelFile, source: Rows, row: int, alone: Table, json: bool) -> dict[str, Any]:
+    """One row for machines; else it is printed."""
+    explanation = file.model.explain(alone)
+    proba = file.model.predict_proba(alone)[0]
+    speaking = {" × ".join(p.columns): p.columns for p in file.pairs}
+    used_alone = {r.name for r in file.table.columns_read if r.part is not None}
+    names_of_terms = explanation.columns
+    used = [j for j, name in enumerate(names_of_terms) if name in used_alone or name in speaking]
+    names = [names_of_terms[j] for j in used]
+    values = {n: _value(alone, speaking.get(n, (n,))) for n in names}
+    shares = explanation.contributions[0][:, used]
+    order = np.argsort(-proba, kind="stable")
+    best, other = int(order[0]), int(order[1]) if len(order) > 1 else int(order[0])
+    apart = shares[best] - shares[other]
+    sequence = np.argsort(-np.abs(apart), kind="stable").tolist()
+    documents = {n: explanation.document(n) for n in names if n in explanation.text_terms}
+    if json:
+        terms = {n: terms_as_json(found, file.classes) for n, found in documents.items()}
+        return _content(file, row, names, values, explanation.base, shares, proba, sequence, terms)
+    prior = float(explanation.base[best] - explanation.base[other])
+    rows = [("(class prior)", "", prior)]
+    rows += [(names[j], values[names[j]], float(apart[j])) for j in sequence]
+    total = prior + float(apart.sum())
+    _say(file, source.place(row), proba, order.tolist(), rows, total)
+    for name, found in documents.items():
+        if found.terms:
+            say(line(), line(f"Words of {name!r}", "bold"))
+            say_terms(found, file.classes, order.tolist(), "(the rest)")
+    say(line("+1 nat multiplies the odds of the two classes by 2.7.", "dim"))
+    return {}
+
+
+def _value(row: Table, columns: tuple[str, ...]) -> Any:
+    """What the row holds in a column, or in the two of a pair."""
+    found = [_shown(values_of(row.columns[name])[0]) for name in columns]
+    return found[0] if len(found) == 1 else [None if v is None else str(v) for v in found]
+
+
+def _shown(value: Any) -> Any:
+    """A cell for people and for JSON; dates are strings."""
+    whole = isinstance(value, float) and value == int(value) and abs(value) < 1e15
+    return int(value) if whole else value
+
+
+def _content(
+    file: ModelFile,
+    row: int,
+    names: list[str],
+    values: dict[str, Any],
+    base: Any,
+    shares: Any,
+    proba: Any,
+    sequence: list[int],
+    terms: dict[str, Any],
+) -> dict[str, Any]:
+    """The explanation of a row, for machines."""
+    classes = file.classes
+    by_class = [dict(zip(classes, s, strict=True)) for s in shares.T.tolist()]
+    return {
+        "row": row,
+        "prediction": classes[int(proba.argmax())],
+        "probability": dict(zip(classes, proba.tolist(), strict=True)),
+        "unit": "nats",
+        "base": dict(zip(classes, base.tolist(), strict=True)),
+        "columns": [
+            {
+                "column": names[j],
+                "value": values[names[j]],
+                "contribution": by_class[j],
+                **({"terms": terms[names[j]]} if names[j] in terms else {}),
+            }
+            for j in sequence
+        ],
+    }
+
+
+def _say(
+    file: ModelFile,
+    place: str,
+    proba: Any,
+    order: list[int],
+    rows: list[tuple[str, Any, float]],
+    total: float,
+) -> None:
+    names = file.classes
+    best, other = names[order[0]], names[order[min(1, len(order) - 1)]]
+    widest = max((abs(nats) for _, _, nats in rows if np.isfinite(nats)), default=0.0) or 1.0
+    lines = []
+    for name, value, nats in rows[: MAX_COLUMNS + 1]:
+        size = round(12 * min(abs(nats), widest) / widest)
+        bar = " " * 12 + "│" + "█" * size if nats > 0 else " " * (12 - size) + "█" * size + "│"
+        values = value if isinstance(value, list) else [value]
+        cell = " × ".join("(missing)" if v is None else str(v) for v in values)
+        style = "green" if nats > 0 else "red"
+        lines.append([name, cut(cell, MAX_VALUE_CHARACTERS), f"{nats:+.3f}", line(bar, style)])
+    lines.append(["sum", "", f"{total:+.3f}", ""])
+    prediction = f"{file.target} = {best}" if file.target else best
+    say(line(f"{place}: predicted {prediction}, probability {proba[order[0]]:.1%}", "bold"))
+    if len(order) > 1:
+        shown = ", ".join(f"{names[k]} {proba[k]:.1%}" for k in order[1:5])
+        more = f" and {len(order) - 5} more" if len(order) > 5 else ""
+        say(line(f"Other classes: {shown}{more}"))
+    heads = ["column", "value", ">nats", f"{'← ' + cut(other, 9):>11}   {cut(best, 9)} →"]
+    say(line(), table(f"Evidence for {best} over {other}", heads, lines, chart=True))
+    hidden = len(rows) - 1 - MAX_COLUMNS
+    if hidden > 0:
+        say(line(f"{hidden:,} columns with less influence are not shown (--json has all)", "dim"))

@@ -1,1 +1,0 @@
-"""The terminal: messages, tables, progress, help, failures and interrupts."""
