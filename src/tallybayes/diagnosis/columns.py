@@ -129,7 +129,7 @@ def _add(
         column.sample += [levels[c] if c >= 0 else None for c in codes[:wanted].tolist()]
 
 
-# ---- columns -------------------------------------------------------------------------------------
+# ---- what looks wrong in a column ----------------------------------------------------------------
 MAX_EXAMPLES = 3
 MIN_ROWS = 50  # with fewer, different values in each row are no sign
 MAX_LISTED_STRAYS = 20  # strings among numbers that are looked at

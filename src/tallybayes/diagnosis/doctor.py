@@ -273,7 +273,7 @@ def diagnosed(
     )
 
 
-# ---- opening -------------------------------------------------------------------------------------
+# ---- opening the data ----------------------------------------------------------------------------
 def _paths(source: Any) -> list[str]:
     given = [source] if isinstance(source, str | os.PathLike) else source
     if isinstance(given, list | tuple) and all(isinstance(p, str | os.PathLike) for p in given):
@@ -336,7 +336,7 @@ def _left_out(column: ColumnDiagnosis, nested: Mapping[str, str]) -> ColumnDiagn
     return replace(column, kind="left out", reason=f"it holds {kind}", missing={})
 
 
-# ---- reading -------------------------------------------------------------------------------------
+# ---- the spelling that reads most of it ----------------------------------------------------------
 def _spelling(changes: Mapping[str, Any]) -> Spelling:
     usual = Spelling()
     return Spelling(
@@ -410,7 +410,7 @@ def _with_columns(
     return {**changes, "columns": families} if families else changes
 
 
-# ---- labels --------------------------------------------------------------------------------------
+# ---- labels and classes --------------------------------------------------------------------------
 def _target(where: str, header: Sequence[str], profile: Profile, target: str | None) -> str | None:
     if target is not None:
         if target not in header:

@@ -109,7 +109,7 @@ NAMELESS = Finding(
 )
 
 
-# ---- options -------------------------------------------------------------------------------------
+# ---- options of a command, and of a call, that mend a finding ------------------------------------
 def quoted(text: str) -> str:
     """A string as a shell takes it."""
     return text if re.fullmatch(r"[\w.@%+:=/-]+", text) else "'" + text.replace("'", "'\\''") + "'"
@@ -346,7 +346,7 @@ def numbers_as_written(name: str, written: Collection[str], spelling: Spelling) 
     return None
 
 
-# ---- layout --------------------------------------------------------------------------------------
+# ---- the layout of a text file -------------------------------------------------------------------
 # How the lines of a text file are laid out: encoding, delimiter, lines before the header, and
 # whether there is a header.
 MAX_LINES = 500  # that are looked at

@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 
-# ---- laws ----------------------------------------------------------------------------------------
+# ---- the distribution of a column of numbers in each class ---------------------------------------
 # The distribution of a column of numbers of a table in each class: draws, moments, entropy.
 Array = NDArray[np.float64]
 
@@ -813,7 +813,7 @@ class GroupOfNumbers(ArrayConditional):
         return np.asarray(constant + half * (psi(half) - psi(0.5 * nu)))
 
 
-# ---- table ---------------------------------------------------------------------------------------
+# ---- the distribution of whole rows --------------------------------------------------------------
 class ProductOfColumns(ClassConditional):
     """p(x | c) = Π_j p(x_j | c) over the columns of a table; events are rows.
 

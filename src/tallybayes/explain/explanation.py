@@ -280,7 +280,7 @@ def _best(terms: list[Any], value: Array, n: int) -> list[tuple[Any, float]]:
     return [(terms[i], float(value[i])) for i in best]
 
 
-# ---- explanation ---------------------------------------------------------------------------------
+# ---- why a row of a table got its class ----------------------------------------------------------
 MAX_SHOWN_COLUMNS = 10
 """Columns that are printed; those that separate the classes most."""
 
@@ -592,7 +592,7 @@ def drawn_posteriors(model: TableModel, x: Table, draws: Draws, n: int) -> Array
     return np.asarray(scores - np.log(np.exp(scores).sum(axis=2, keepdims=True)))
 
 
-# ---- evidence ------------------------------------------------------------------------------------
+# ---- the evidence of a table ---------------------------------------------------------------------
 # The evidence of a table: log P(labels) + Σ_j log p(column j | labels), parameters integrated out.
 #
 # Every term has a closed form: the Dirichlet-multinomial (class counts, levels, bins, groups of

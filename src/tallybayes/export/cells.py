@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 
-# ---- buckets -------------------------------------------------------------------------------------
+# ---- intervals of numbers by buckets -------------------------------------------------------------
 # The interval of a number by buckets of equal width: a few look-ups where a tree compares seven
 # times.
 #
@@ -442,7 +442,7 @@ def place_tree(dialect: Dialect, name: str, literals: Sequence[str], first: int 
     return f"CASE WHEN {name} < {literals[at]} THEN {below} ELSE {above} END"
 
 
-# ---- cells ---------------------------------------------------------------------------------------
+# ---- the cell of a value, and its score ----------------------------------------------------------
 Array = NDArray[np.float64]
 
 

@@ -224,7 +224,7 @@ def _encodes(text: str) -> bool:
     return True
 
 
-# ---- dialects ------------------------------------------------------------------------------------
+# ---- the dialects --------------------------------------------------------------------------------
 PLAIN = re.compile(r"[^\x00-\x1f\x7f'\"\\]*")
 """Text that means itself in any dialect, whatever its settings."""
 
@@ -549,7 +549,7 @@ def dialect_of(name: str) -> Dialect:
     return DIALECTS[name]()
 
 
-# ---- stages --------------------------------------------------------------------------------------
+# ---- names for expressions, as nested subqueries -------------------------------------------------
 # Named expressions as nested subqueries: each is written once, above the expressions that it uses.
 class Stages:
     """Expressions named by a letter and a number, which cannot be confused with names of a table.

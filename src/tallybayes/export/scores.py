@@ -157,7 +157,7 @@ def _yeo_johnson(x: str, power: Power, columns: Columns) -> str:
     return stages.name("x", text, [x, log, y, v])
 
 
-# ---- mixtures ------------------------------------------------------------------------------------
+# ---- numbers whose classes share some rows -------------------------------------------------------
 def mixture(term: Mixture, columns: Columns) -> Added:
     """See PooledTerms."""
     terms = term.terms
@@ -458,7 +458,7 @@ def _of_singles(table: CellTable) -> Array:
     return table.scores
 
 
-# ---- scores --------------------------------------------------------------------------------------
+# ---- the score of any term -----------------------------------------------------------------------
 def added(term: Term | JointTable, columns: Columns) -> Added:
     """What a term adds to the score of each class."""
     if isinstance(term, CellTable):

@@ -89,7 +89,7 @@ def _mixed(columns: Columns, correction: Correction, proba: Expressions) -> Expr
     return found
 
 
-# ---- isotonic calibration -----------------------------------------------------------------------
+# ---- isotonic calibration ------------------------------------------------------------------------
 def _isotonic(
     columns: Columns, correction: Correction, apart: list[str], sharp: Expressions
 ) -> Expressions:
@@ -326,7 +326,7 @@ def literal(label: Any, dialect: Dialect) -> str:
     )
 
 
-# ---- statement -----------------------------------------------------------------------------------
+# ---- the whole statement -------------------------------------------------------------------------
 PREDICTION = "prediction"
 
 

@@ -138,7 +138,7 @@ class Isotonic:
 Calibration = Temperature | Isotonic
 
 
-# ---- fitting -------------------------------------------------------------------------------------
+# ---- calibrations, fitted to rows left out -------------------------------------------------------
 def _temperature(log_proba: Array, own: Index, weight: Array) -> Temperature:
     """β by Newton's method for log β, kept within a bracket:
 

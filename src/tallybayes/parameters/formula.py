@@ -166,7 +166,7 @@ class PairedCells:
 Cells = Single | PairedCells
 
 
-# ---- formula terms -------------------------------------------------------------------------------
+# ---- terms of a formula: what a cell, or a number, adds to each class ----------------------------
 # The terms of a formula: contributions of a cell of a table, or of a number, to each class.
 @dataclass(frozen=True, eq=False)
 class CellTable:
@@ -334,7 +334,7 @@ class Triangular:
 Term = CellTable | Powers | Mixture | StudentTerm | CountTerm | Triangular
 
 
-# ---- formula -------------------------------------------------------------------------------------
+# ---- the formula: offset, terms, corrections -----------------------------------------------------
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Correction:
     """The correction of the probabilities p that the scores give.

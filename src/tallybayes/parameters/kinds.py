@@ -114,7 +114,7 @@ class Quadratic:
 Parameters = Lookup | Linear | Quadratic
 
 
-# ---- columns -------------------------------------------------------------------------------------
+# ---- score kinds of a column, or a group, of a table ---------------------------------------------
 # Score kinds of a column, or a group of columns, of a table: with every row, or without one.
 class QuadraticTerms(NamedTuple):
     """score_c(x) = constant + slope·x − ((x − mean)·scale)², float64 (n_classes,) each; x = 0 has

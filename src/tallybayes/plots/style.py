@@ -49,7 +49,7 @@ def library(name: str) -> Any:
         ) from error
 
 
-# ---- fonts ---------------------------------------------------------------------------------------
+# ---- fonts that have the characters --------------------------------------------------------------
 # Strings in whatever fonts are installed: names of classes and columns may be in any script.
 #
 # Where the font of the picture lacks a character, an installed font that has it is added. Where
@@ -130,7 +130,7 @@ def drawable(values: Iterable[Any], *, parse_math: bool = True) -> tuple[list[st
     return [one.translate(escapes) for one in strings], families
 
 
-# ---- style ---------------------------------------------------------------------------------------
+# ---- colours, markers, axes, legends and titles --------------------------------------------------
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*", "<", ">")
 LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 MAX_DISTINCT_COLOURS = 10

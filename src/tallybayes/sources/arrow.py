@@ -231,7 +231,7 @@ def _shown(path: Path) -> str:
     return f"the key {key!r}" + (f" within {'.'.join(outer)!r}" if outer else "")
 
 
-# ---- Arrow ---------------------------------------------------------------------------------------
+# ---- structs as columns --------------------------------------------------------------------------
 def flattened(table: Any) -> Any:
     """A table of a typed file with the fields of its structs as columns; a struct of a number and a
     text is one column."""

@@ -193,7 +193,7 @@ def seconds_of_day(strings: Any) -> Any:
     return pc.if_else(is_time, seconds, pa.scalar(None, pa.float64()))
 
 
-# ---- cells ---------------------------------------------------------------------------------------
+# ---- cells as numbers, dates or levels -----------------------------------------------------------
 Kind = Literal["number", "date", "time", "text", "number or date", "number or text"]
 """A column's kind. "number" and "text" are for columns that are declared so, and "number or date"
 is one whose family is for numbers, before its first value. Times of day are numbers: the seconds

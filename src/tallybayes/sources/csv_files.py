@@ -486,7 +486,7 @@ def _lines(data: bytes) -> int:
     return data.count(b"\n") + returns
 
 
-# ---- csv columns ---------------------------------------------------------------------------------
+# ---- blocks as columns ---------------------------------------------------------------------------
 # Blocks of CSV as columns: cells are parsed with the type of the cells before them or, if that
 # fails, as strings one by one. The result is the same.
 ENCODED = pa.dictionary(pa.int32(), pa.string())
@@ -670,7 +670,7 @@ def _chunk(table: Any, name: str) -> Any:
     return pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
 
 
-# ---- csv file ------------------------------------------------------------------------------------
+# ---- the file as a source ------------------------------------------------------------------------
 # CSV as a source: blocks are parsed on threads; the type of each cell depends on that cell only.
 BLOCK_BYTES = 1 << 23  # bytes of a block: enough that what a part costs by itself does not matter
 

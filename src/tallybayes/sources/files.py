@@ -68,7 +68,7 @@ __all__ = [
 ]
 
 
-# ---- with columns --------------------------------------------------------------------------------
+# ---- a source with columns from elsewhere --------------------------------------------------------
 # A file with columns that it does not hold: keys that the names of its folders give, and columns
 # of other files.
 MISSING_KEY = "__HIVE_DEFAULT_PARTITION__"
@@ -216,7 +216,7 @@ class WithColumns:
         return Strings(np.zeros(n_rows, dtype=np.int32), [value], "text")
 
 
-# ---- files ---------------------------------------------------------------------------------------
+# ---- files, folders and what else is named as data -----------------------------------------------
 SQL = re.compile(r"\s*(select|with|from)\s", re.IGNORECASE)
 
 TITLES: dict[Format, str] = {

@@ -753,7 +753,7 @@ def _has_row(head: bytes) -> bool:
     return bool(first_elements(head)) if is_array(head) else b"\n" in head.lstrip()
 
 
-# ---- json blocks ---------------------------------------------------------------------------------
+# ---- blocks of lines -----------------------------------------------------------------------------
 # JSON lines in blocks that threads parse beside each other, with the result of one after another.
 #
 # What a column is, its first value decides, and the block that has it may not be the first to be
@@ -882,7 +882,7 @@ class JsonBlock:
         return self._first + rows[row]
 
 
-# ---- json file -----------------------------------------------------------------------------------
+# ---- the file as a source ------------------------------------------------------------------------
 # JSON lines and arrays as a source: blocks are parsed on threads; each cell is what it is by
 # itself.
 class JsonLines(TextFile):

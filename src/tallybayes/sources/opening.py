@@ -172,7 +172,7 @@ def header_hint(names: list[str]) -> str:
     )
 
 
-# ---- places --------------------------------------------------------------------------------------
+# ---- data elsewhere: addresses and object stores -------------------------------------------------
 # Files elsewhere: URLs by fsspec, which is imported when one is given; object stores by Arrow,
 # where fsspec lacks a package for them.
 BY_ARROW = ("s3", "gs", "gcs", "abfs", "abfss")
@@ -631,7 +631,7 @@ def beginning(path: str) -> bytes:
         return file.read(16)
 
 
-# ---- preamble ------------------------------------------------------------------------------------
+# ---- lines before the header ---------------------------------------------------------------------
 # What comes before the rows of a text file: comments, Excel's separator line, the declarations of
 # ARFF; and files that are sparse.
 COMMENT = ("#", "%", "//", "|")  # a bar in adult.test of UCI

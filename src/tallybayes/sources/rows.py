@@ -134,7 +134,7 @@ def _files(source: Source) -> list[Any]:
     return list(source.sources) if isinstance(source, Several) else [source]
 
 
-# ---- Arrow ---------------------------------------------------------------------------------------
+# ---- rows of Arrow -------------------------------------------------------------------------------
 def _kept_of_arrow(
     name: str, files: Sequence[ArrowRows], kept: Sequence[str], read: Sequence[str]
 ) -> KeptColumns:
@@ -168,7 +168,7 @@ def _cast(column: Any, field: Any, name: str) -> Any:
         ) from None
 
 
-# ---- text ----------------------------------------------------------------------------------------
+# ---- rows as text --------------------------------------------------------------------------------
 def _of_text(
     source: Source, schema: Any, read: Sequence[str], as_written: Collection[str]
 ) -> Iterator[Piece]:

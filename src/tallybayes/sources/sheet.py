@@ -170,7 +170,7 @@ def _need_header(name: str, rows: Sequence[Row], before: int) -> None:
         )
 
 
-# ---- cells ---------------------------------------------------------------------------------------
+# ---- cells of a sheet as text --------------------------------------------------------------------
 def _as_csv(rows: Sequence[Row], first: int, decimal: str) -> tuple[bytes, list[int]]:
     """Rows as tab-separated text, below as many blank lines as rows come before them; and for each
     row of the sheet how many lines end with it."""

@@ -260,7 +260,7 @@ class Tally:
         return f"{type(self).__name__}({shapes})"
 
 
-# ---- effective -----------------------------------------------------------------------------------
+# ---- effective rows ------------------------------------------------------------------------------
 # Effective numbers of rows: how many rows of one weight carry as much information as the weighted
 # rows do.
 #

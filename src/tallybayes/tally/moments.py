@@ -377,7 +377,7 @@ def _largest_of_classes(about_origin: Array, about_mean: Array) -> Array:
     return np.stack([np.abs(squares).max(axis=0, initial=0.0) for squares in held])
 
 
-# ---- cross ---------------------------------------------------------------------------------------
+# ---- products of columns, besides ----------------------------------------------------------------
 # Cross moments of columns that are read together, by class, about a fixed origin c: n, S1 =
 # Σw(x−c), S2 = Σw(x−c)(x−c)ᵀ.
 #

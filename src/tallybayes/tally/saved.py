@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 
-# ---- saved terms ---------------------------------------------------------------------------------
+# ---- terms as bytes ------------------------------------------------------------------------------
 # Terms in a model file: one text in UTF-8 and the end of each term in it, or the numbers of hash
 # buckets.
 Arrays = dict[str, NDArray[Any]]
@@ -144,7 +144,7 @@ def restored_text(held: Arrays, n_classes: int, where: str) -> TextCounts:
     return TextCounts(n_classes, counted * 1.0)
 
 
-# ---- saved ---------------------------------------------------------------------------------------
+# ---- the arrays of a tally file ------------------------------------------------------------------
 MAX_BUDGET = 1 << 20
 """Cells that a grid may have in a file."""
 

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-# ---- term arrays ---------------------------------------------------------------------------------
+# ---- arrays of terms -----------------------------------------------------------------------------
 # Arrays of terms: strings as NumPy's variable-width strings, or the numbers of hash buckets.
 #
 # Strings are joined and looked up by the kernels. NumPy's ``searchsorted`` reads beyond the memory
@@ -113,7 +113,7 @@ def _place(held: NDArray[Any], term: str) -> int:
     return at if at < len(held) and held[at] == term else -1
 
 
-# ---- terms ---------------------------------------------------------------------------------------
+# ---- counts of terms by class --------------------------------------------------------------------
 Array = NDArray[np.float64]
 
 SLACK = 2.0**-30
@@ -539,7 +539,7 @@ def _total(a: Array, b: Array, factor: float, at: list[Index], n: int) -> Array:
     return found
 
 
-# ---- text ----------------------------------------------------------------------------------------
+# ---- the terms of a column of text ---------------------------------------------------------------
 # The documents of a column of text: of each class, how many there are and how many hold each term.
 #
 # It is a :class:`TermCounts` among the groups of a table. Terms carry their own names and are

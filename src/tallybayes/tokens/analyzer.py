@@ -316,7 +316,7 @@ def compiled_rules(
     )
 
 
-# ---- analyzer ------------------------------------------------------------------------------------
+# ---- documents to terms --------------------------------------------------------------------------
 Terms = NDArray[Any]
 """Distinct and sorted: strings of variable width, or int64 numbers of hash buckets."""
 

@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 
-# ---- averaging -----------------------------------------------------------------------------------
+# ---- fits without a part of the rows, judged on it and averaged ----------------------------------
 # A model averaged over several fits, each without a part of the rows, that these rows judge.
 #
 # All is learned once without each part of the rows, and once with all. The rows left out took part

@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 
-# ---- columns -------------------------------------------------------------------------------------
+# ---- columns as cells, and their counts ----------------------------------------------------------
 # Columns as cells: at most 128 cells for numbers, and one for each level and for the missing
 # value; and their counts, from a tally, when weights are learned and later.
 #

@@ -766,7 +766,7 @@ def _limited(loss: Loss, q: Array, d: int, tolerance: float) -> Array:
     return at
 
 
-# ---- ridge descent -------------------------------------------------------------------------------
+# ---- offsets or functions of cells under a ridge -------------------------------------------------
 # Rows under offsets of their cells, or under functions of their cells, and where their ridge-
 # penalised loss is least.
 Cells = NDArray[np.int32]

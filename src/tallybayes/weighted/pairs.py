@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-# ---- pair terms ----------------------------------------------------------------------------------
+# ---- pairs as terms, and joined from several fits ------------------------------------------------
 # Pairs of columns as terms: the values of a selected pair for rows, and the pairs of the same two
 # columns from several fits, joined to one term.
 #

@@ -429,7 +429,7 @@ class HeldOut(NamedTuple):
         return float(first[~self.half].sum() + second[self.half].sum())
 
 
-# ---- held out ------------------------------------------------------------------------------------
+# ---- documents in folds: the penalty, and figures of those held out ------------------------------
 # Documents in folds: the path of penalties of the ridge, and figures of documents held out.
 #
 # The penalty is the one of the least Brier score, at the scale of the least log-loss: a

@@ -64,7 +64,7 @@ MAX_CHANCE_SHARE = 0.05  # rows of a content
 MIN_COUNT = 1e-9  # of a smoothed count that rounding has left at or below zero
 
 
-# ---- hashes --------------------------------------------------------------------------------------
+# ---- hashes of rows, and folds drawn by them -----------------------------------------------------
 def salted(keys: Keys, salt: int) -> Keys:
     """Keys plus a multiple of the golden ratio, finalized: independent hashes for different
     salts."""
@@ -258,7 +258,7 @@ def fold_of(labels: NDArray[Any], folds: int, seed: int) -> Index:
     return fold
 
 
-# ---- equal columns -------------------------------------------------------------------------------
+# ---- columns that are equal to others ------------------------------------------------------------
 def distinct(cells: Cells, names: list[str]) -> tuple[list[int], dict[int, int]]:
     """The columns to keep, in the order of their names, and of each other column the kept one that
     has the same cells: the first of them.
@@ -428,7 +428,7 @@ def canonical(rows: LearningRows, columns: list[ColumnCells]) -> tuple[LearningR
     return LearningRows(cells, y, weight, rows.n_classes, keys[order], groups), order
 
 
-# ---- repeated ------------------------------------------------------------------------------------
+# ---- rows that repeat ----------------------------------------------------------------------------
 # Rows that repeat: copies of the same observations, which leave-one-out has to leave out together.
 #
 # Leave-one-out predicts a row from the others. If the others hold copies of it, any column that

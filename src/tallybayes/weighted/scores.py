@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-# ---- term scores ---------------------------------------------------------------------------------
+# ---- values of the terms for learning rows, and their weighted scores ----------------------------
 # Leave-one-out values of the terms for the learning rows, and their weighted scores: from stored
 # values, or recomputed from tables.
 Array = NDArray[np.float64]
@@ -418,7 +418,7 @@ class WeightedScore:
         return shares
 
 
-# ---- one row -------------------------------------------------------------------------------------
+# ---- one row as a dict ---------------------------------------------------------------------------
 # The score of one row as a dict, by compiled code: what a weighted model gives for a table.
 def weighted_row_scorer(
     score: WeightedScore, dates: Sequence[str], watched: Sequence[str]

@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 
-# ---- cell offsets --------------------------------------------------------------------------------
+# ---- offsets of cells on top of the terms, under a ridge -----------------------------------------
 # Ridge-penalised cell offsets, fitted on top of the leave-one-out scores: which cells of terms are
 # corrected, how they are numbered, on how many rows, and their offsets under one ridge or several.
 Array = NDArray[np.float64]
@@ -326,7 +326,7 @@ class CorrectionPath:
         return self.left_out
 
 
-# ---- boosting ------------------------------------------------------------------------------------
+# ---- boosting: the offsets from the ridge on -----------------------------------------------------
 # Boosting of cells: small Newton steps, term after term, from corrections under a ridge on.
 CYCLES = (10, 30, 100, 300)  # steps, after which the loss of the rows left out is computed
 RATE = 1.0  # of a Newton step, at most 1 nat
@@ -378,7 +378,7 @@ class FitOptions:
     parts: int | None = None
 
 
-# ---- stagewise -----------------------------------------------------------------------------------
+# ---- the search in rounds: columns, pairs, then offsets ------------------------------------------
 # Terms and weights in rounds: columns, pairs beyond what columns predict, then cell offsets.
 Values = NDArray[np.float32]
 

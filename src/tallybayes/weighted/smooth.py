@@ -46,7 +46,7 @@ from tallybayes.weighted.ways import Judge, Part, PartFit, Verdict, Way
 __all__ = ["Smooth", "SmoothDesign", "SmoothPath", "SmoothTerms", "smooth_functions"]
 
 
-# ---- additive ------------------------------------------------------------------------------------
+# ---- an additive model of cells, fitted under one ridge after the other --------------------------
 # An additive model of cells: its terms, the same for all parts of the rows, and its coefficients,
 # fitted to a part under one ridge after the other.
 Array = NDArray[np.float64]
@@ -209,7 +209,7 @@ class SmoothPath:
         return self.log_p + self.design.scores(coefficients, index)
 
 
-# ---- smooth --------------------------------------------------------------------------------------
+# ---- smooth functions of columns and pairs, judged beside the fits of tables ---------------------
 SHARE = 0.4  # of the model; the fits of tables have the rest
 LARGER_SHARE, SHARE_GAIN = 0.6, 4.0  # the share where the rows left out gain so many nats by it,
 SHARE_STANDARD_ERRORS = 2.0  # and so many standard errors

@@ -440,7 +440,7 @@ def expectation_maximisation(fit: CrossFit, weights: tuple[float, ...]) -> list[
     return steps
 
 
-# ---- unlabelled ----------------------------------------------------------------------------------
+# ---- unlabelled documents: the weight at which they serve ----------------------------------------
 WEIGHTS = (1.0, 0.125)  # λ that are tried
 SALT = 11  # of the folds: those that weights are learned in
 MAX_TEST_DOCUMENTS, MAX_TEST_ENTRIES = 12_000, 2_500_000  # labelled documents, and their entries

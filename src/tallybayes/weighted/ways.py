@@ -412,7 +412,7 @@ class PartFit:
         return learned.among(part.all_columns, part.selected)
 
 
-# ---- ways ----------------------------------------------------------------------------------------
+# ---- ways to fit, tried on the rows left out -----------------------------------------------------
 TRUSTS = np.sort(np.append(np.exp(np.arange(-1.2, 0.41, 0.1)), 1.0))
 BELOW, ABOVE = np.flatnonzero(np.isclose(TRUSTS, 1.0)).tolist()  # 1, and 1 with rounding
 PENALTY = 10.0  # nats times log² of the temperature: few rows determine it poorly
