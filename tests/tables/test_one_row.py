@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallybayes.models.equality import same
+from tallybayes.models.base import same
 from tallybayes.tables import read_table
 from tallybayes.tables.values import read_objects, read_value
 

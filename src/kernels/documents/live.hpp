@@ -1,5 +1,5 @@
 // A model of documents that learns, forgets and answers one document at a time, at the cost of its
-// terms. Formulas are those of models/documents/events.py and documents/scores.hpp; what they need of
+// terms. Formulas are those of models/documents.py and documents/scores.hpp; what they need of
 // all terms is kept as sums by LiveCounts. The tally of all terms, by names in order, is made when
 // somebody asks for it.
 #pragma once

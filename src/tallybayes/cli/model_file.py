@@ -21,7 +21,7 @@ from tallybayes.errors import ModelFileError, listed
 from tallybayes.estimators.persistence.saving import save
 from tallybayes.estimators.tables.base import TableClassifier
 from tallybayes.models.table import TableModel
-from tallybayes.models.weighted.terms import Term
+from tallybayes.models.weighted import Term
 from tallybayes.persistence import (
     Unfit,
     each,

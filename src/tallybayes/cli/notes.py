@@ -23,7 +23,7 @@ from tallybayes.diagnosis.findings import (
     strings_as_read,
 )
 from tallybayes.errors import listed
-from tallybayes.models.columns.mixed import Held, is_infinite
+from tallybayes.models.rows import Held, is_infinite
 from tallybayes.sources.rows import first_written
 from tallybayes.tally import GridCounts
 

@@ -13,8 +13,8 @@ from tallybayes.cli.rows import Rows
 from tallybayes.cli.show_text import say_terms, terms_as_json
 from tallybayes.estimators.tables.weighted import WeightedNaiveBayes
 from tallybayes.explain.importances import terms_apart
-from tallybayes.models.columns.mixed import values_of_columns
-from tallybayes.models.weighted.terms import weights_of
+from tallybayes.models.rows import values_of_columns
+from tallybayes.models.weighted import weights_of
 from tallybayes.tables import Table
 from tallybayes.tables.columns import values_of
 

@@ -18,7 +18,7 @@ from tallybayes.diagnosis.findings import (
     options_of,
     strings_as_read,
 )
-from tallybayes.models.columns.mixed import is_infinite
+from tallybayes.models.rows import is_infinite
 from tallybayes.sources.options import Spelling
 from tallybayes.sources.rows import files_of, read_as, written_values
 from tallybayes.tokens.prose import are_prose

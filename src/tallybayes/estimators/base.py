@@ -19,7 +19,7 @@ from tallybayes.estimators.predicting import Predicting
 from tallybayes.explain.warnings import warn_of_light_rows
 from tallybayes.families.class_prior import ClassPrior
 from tallybayes.leaving_out import posterior_without
-from tallybayes.models.base import Model
+from tallybayes.models.base import Model, same
 from tallybayes.models.class_weights import (
     ClassWeights,
     changed,
@@ -27,7 +27,6 @@ from tallybayes.models.class_weights import (
     resolved,
     weighted,
 )
-from tallybayes.models.equality import same
 from tallybayes.validation import (
     codes_of,
     labels_and_codes,

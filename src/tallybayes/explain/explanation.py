@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax, xlogy
 
 from tallybayes.families.contract import class_evidence
-from tallybayes.models.columns.text_terms import TextTerms
-from tallybayes.models.documents.contract import TextModel
+from tallybayes.models.columns import TextTerms
+from tallybayes.models.documents import TextModel
 from tallybayes.models.table import TableModel
 from tallybayes.parameters import ImproperPrior
 from tallybayes.readable import html_table, shaded

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tallybayes.errors import listed
 from tallybayes.models.table import TableModel
-from tallybayes.models.weighted.terms import cells_in_words, copy_of
+from tallybayes.models.weighted import cells_in_words, copy_of
 from tallybayes.models.weighting import Weighting, WeightingNow
 from tallybayes.scoring import Figures
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table

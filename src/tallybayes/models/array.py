@@ -13,7 +13,7 @@ from tallybayes.engines.contract import CompiledScore
 from tallybayes.engines.leave_one_out import CompiledWithout, compile_without
 from tallybayes.families.class_prior import ClassPrior
 from tallybayes.models.base import Model
-from tallybayes.models.data_warnings.tiny_columns import tiny_columns, warn_of_tiny
+from tallybayes.models.data_warnings import tiny_columns, warn_of_tiny
 from tallybayes.parameters import Formula, Parameters
 from tallybayes.parameters.formula import Kind, terms_of
 from tallybayes.schema import Columns, Schema

@@ -9,31 +9,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.engines.table_score import TableScore, row_scorer
+from tallybayes.errors import IncompatibleTallies
 from tallybayes.families.choice import ReadAs
-from tallybayes.models.base import Model
+from tallybayes.models.base import Model, same
 from tallybayes.models.calibration import Calibration
-from tallybayes.models.columns.families import choices_fit, choose_columns, read_columns
-from tallybayes.models.columns.mixed import (
+from tallybayes.models.columns import (
+    TextTerms,
+    choices_fit,
+    choose_columns,
+    prose_as_terms,
+    prose_columns,
+    read_columns,
+)
+from tallybayes.models.data_warnings import Watched
+from tallybayes.models.declarations import ColumnReading, Declared, Reading
+from tallybayes.models.rows import (
     Held,
+    Names,
     as_read,
     held_values,
     kind_of,
     names_of_strings,
+    rows_to_score,
     values_of_columns,
 )
-from tallybayes.models.columns.prose import prose_as_terms, prose_columns
-from tallybayes.models.columns.reading import ColumnReading, Reading
-from tallybayes.models.columns.rows import Names, rows_to_score
-from tallybayes.models.columns.text_terms import TextTerms
-from tallybayes.models.data_warnings.odd_values import Watched
-from tallybayes.models.equality import same
 from tallybayes.models.weighting import Weighting
 from tallybayes.parameters import Formula
 from tallybayes.parameters.formula import Correction
 from tallybayes.tables import Table
-from tallybayes.tally import TableTally
+from tallybayes.tally import GridCounts, TableTally
 
-__all__ = ["MIN_KEY_SHARE", "Chosen", "Contributions", "TableModel"]
+__all__ = ["MIN_KEY_SHARE", "Chosen", "Contributions", "TableModel", "need_same_declarations"]
+
 
 Array = NDArray[np.float64]
 
@@ -362,3 +369,106 @@ class TableModel(Model):
 
     def likelihood_without(self, x: Any, own: NDArray[np.int64], weight: Array) -> Array:
         return self.score.likelihood_without(x, own, weight)
+
+
+# ---- which declarations let the counts of two models of tables be added --------------------------
+UNDECLARED = "no family"
+
+
+def need_same_declarations(mine: TableModel, theirs: TableModel) -> None:
+    """Raises IncompatibleTallies where a column is declared in two ways, or where what one model
+    has counted of it is not what the other declares.
+
+    Two families of one type may differ in their hyperparameters: these are read, not counted.
+    """
+    here, there = mine.reading.declared, theirs.reading.declared
+    names = dict.fromkeys([*_named(here), *_named(there)])
+    for name in names:
+        one, other = _family(here, name), _family(there, name)
+        if one == UNDECLARED:
+            wrong = _misfit(there, name, mine)
+        elif other == UNDECLARED:
+            wrong = _misfit(here, name, theirs)
+        else:
+            wrong = "" if _alike(here, there, name) else "declare the same columns= for all parts"
+        if wrong:
+            raise IncompatibleTallies(
+                f"column {name!r} is declared as {_shown(one)} in one model and as "
+                f"{_shown(other)} in the other: {wrong}. Nothing was changed"
+            )
+
+
+def _named(what: Declared) -> list[str]:
+    return [*what.families, *(name for names in what.groups for name in names)]
+
+
+def _family(what: Declared, name: str) -> Any:
+    """The family that is declared for a column, by name; that of its type is not."""
+    for names, family in what.groups.items():
+        if name in names:
+            return family
+    if name not in what.families:
+        return UNDECLARED
+    family = what.families[name]
+    by_type = any(repr(family) == repr(given) for _, given in what.by_type)
+    return UNDECLARED if by_type else family
+
+
+def _shown(family: Any) -> str:
+    return family if isinstance(family, str) else "left out" if family is None else repr(family)
+
+
+def _group(what: Declared, name: str) -> tuple[str, ...]:
+    return next((names for names in what.groups if name in names), ())
+
+
+def _alike(here: Declared, there: Declared, name: str) -> bool:
+    """Whether two declared families count, and read, the same thing."""
+    one, other = _family(here, name), _family(there, name)
+    return (
+        type(one) is type(other)
+        and _group(here, name) == _group(there, name)
+        and here.levels(name) == there.levels(name)
+        and here.least(name) == there.least(name)
+    )
+
+
+def _misfit(what: Declared, name: str, model: TableModel) -> str:
+    """What a model that does not declare a column has counted of it that its family elsewhere
+    cannot read; empty where there is nothing."""
+    held = model.counted.get(name, Held())
+    if not held.strings and not held.numbers:
+        return ""
+    if what.left_out(name):
+        return "its values are counted in one of them only; leave it out of both"
+    if name in what.grouped:
+        return "it is counted by itself in one of them; declare the group in both"
+    if what.is_text(name):
+        if held.numbers:
+            return "numbers were learned as such, which are not levels"
+        declared = what.levels(name)
+        unknown = [] if declared is None else sorted(_levels(model, name) - set(declared))
+        return f"{unknown[0]!r} was learned, which is not declared" if unknown else ""
+    if held.strings:
+        return "strings were learned, which are not numbers"
+    lowest = _lowest(model, name)
+    least = what.least(name)
+    if least and (lowest < 0.0 or (least == 2 and lowest == 0.0)):
+        return f"{lowest:.17g} was learned, which the family does not take"
+    return ""
+
+
+def _levels(model: TableModel, name: str) -> set[str]:
+    found: set[str] = set()
+    for group in model.schema.groups:
+        if group.key == ((name,), "levels") and group.levels is not None:
+            found = set(group.levels[0].tolist())
+    return found
+
+
+def _lowest(model: TableModel, name: str) -> float:
+    """The lowest number of a column, or a little less."""
+    for group, tally in zip(model.schema.groups, model.tally.groups, strict=True):
+        if group.key == ((name,), "grid") and isinstance(tally, GridCounts):
+            return float(tally.values().min(initial=np.inf))
+    return np.inf

@@ -8,8 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tallybayes.models.weighted.model import WeightedModel
-from tallybayes.models.weighted.terms import cell_labels
+from tallybayes.models.weighted import WeightedModel, cell_labels
 from tallybayes.plots.data import need_fitted
 from tallybayes.plots.shapes import bars_from_above, need_count
 from tallybayes.plots.style import (

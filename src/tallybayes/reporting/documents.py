@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.models.documents.plain import LinearScorer, PlainDocuments
-from tallybayes.models.documents.weighted import DocumentModel
+from tallybayes.models.documents import LinearScorer, PlainDocuments
+from tallybayes.models.weighted_documents import DocumentModel
 from tallybayes.reporting.form import exact, exact_single, front_coded, whole
 from tallybayes.tally import TermCounts
 from tallybayes.tokens import MARKS, WORDS

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from tallybayes.models.array import ArrayModel
 from tallybayes.models.calibration import Calibration, Isotonic, Temperature
 from tallybayes.models.table import TableModel
-from tallybayes.models.weighted.model import WeightedModel
-from tallybayes.models.weighted.terms import coarse_labels
+from tallybayes.models.weighted import WeightedModel, coarse_labels
 from tallybayes.parameters import Lookup, Parameters, PooledTerms, Quadratic, TriangularTerms
 from tallybayes.parameters.formula import NumberLaw
 from tallybayes.tally import GridCounts

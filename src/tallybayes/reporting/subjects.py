@@ -22,9 +22,8 @@ from tallybayes.cross_validation import (
 )
 from tallybayes.explain.explanation import Explanation
 from tallybayes.explain.importances import terms_apart
-from tallybayes.models.documents.weighted import DocumentModel
-from tallybayes.models.weighted.model import WeightedModel
-from tallybayes.models.weighted.terms import weights_of
+from tallybayes.models.weighted import WeightedModel, weights_of
+from tallybayes.models.weighted_documents import DocumentModel
 from tallybayes.reporting.columns import (
     ColumnFacts,
     Values,

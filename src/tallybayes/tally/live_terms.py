@@ -2,7 +2,7 @@
 
 It holds what :class:`~tallybayes.tally.terms.TermCounts` holds, in a hash table of the kernels, and
 scores documents from it, each at the cost of its own terms. Terms are sorted when the tally is
-asked for. Formulas are stated in ``models/documents/events`` and ``families/text``;
+asked for. Formulas are stated in ``models/documents`` and ``families/text``;
 ``src/kernels/documents/live.hpp`` evaluates them.
 """
 

@@ -16,8 +16,8 @@ import pytest
 from estimators.averaged_models import averaged, learnings
 from tallybayes import NaiveBayes, WeightedNaiveBayes, leave_one_out, load
 from tallybayes.estimators.persistence.weightings import plain_weighting, restored_weighting
-from tallybayes.models.weighted import fit as weighted_learning
-from tallybayes.models.weighted.fit import _expected_variances
+from tallybayes.models import weighted_fit as weighted_learning
+from tallybayes.models.weighted_fit import _expected_variances
 from tallybayes.persistence import Unfit
 from tallybayes.weighted.average import learn
 

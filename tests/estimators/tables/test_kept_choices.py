@@ -15,7 +15,7 @@ import tallybayes
 from tallybayes import NaiveBayes
 from tallybayes.errors import ModelFileError
 from tallybayes.estimators.persistence import saving as files
-from tallybayes.models.columns import families as table_reading
+from tallybayes.models import columns as table_reading
 
 
 def table(n=400, seed=0):

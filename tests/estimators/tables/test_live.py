@@ -16,8 +16,8 @@ from tallybayes import NaiveBayes
 from tallybayes.errors import NegativeTally, StaleWarning, UnseenLevel
 from tallybayes.estimators.locked_learning import LIVE
 from tallybayes.families import Bernoulli, Binned, Categorical, Dirichlet, Gaussian, Poisson
-from tallybayes.models.live import score
-from tallybayes.models.live.score import (
+from tallybayes.models import live
+from tallybayes.models.live import (
     FEW_ROWS,
     MAX_GROWTH,
     MAX_GROWTH_OF_MANY,
@@ -130,7 +130,7 @@ def test_after_so_many_more_rows_everything_is_chosen_again(held, room):
 @pytest.fixture
 def many_levels(monkeypatch):
     """Every table has so many levels that they are not read again."""
-    monkeypatch.setattr(score, "MAX_CELLS_READ_AGAIN", 0)
+    monkeypatch.setattr(live, "MAX_CELLS_READ_AGAIN", 0)
 
 
 @pytest.mark.usefixtures("many_levels")

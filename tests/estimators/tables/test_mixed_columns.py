@@ -27,7 +27,7 @@ from tallybayes.errors import (
     UnseenWarning,
 )
 from tallybayes.families import Binned, Categorical, Gaussian, Poisson
-from tallybayes.models.columns.mixed import A_NUMBER
+from tallybayes.models.rows import A_NUMBER
 
 RNG = np.random.default_rng(5)
 N = 400

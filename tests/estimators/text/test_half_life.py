@@ -24,7 +24,7 @@ from tests.estimators.text.test_document_streams import (
 
 from tallybayes import TextNB, load
 from tallybayes.errors import InvalidDocument, NegativeTally
-from tallybayes.models.documents import left_out
+from tallybayes.models import documents
 from tallybayes.tally.terms import FADED
 
 READ = [o for o in PLAIN if not (o.get("idf") and o.get("length_normalize"))]
@@ -229,7 +229,7 @@ def test_many_documents_are_left_out_as_few(monkeypatch, alpha):
     labels = ["z", *rng.choice(["x", "y"], 149)]
     model = TextNB(model="bernoulli", alpha=alpha, half_life=70.0).fit(texts, labels)
     expected = model.leave_one_out(texts, labels)
-    monkeypatch.setattr(left_out, "MAX_INTERMEDIATE", 1000)
+    monkeypatch.setattr(documents, "MAX_INTERMEDIATE", 1000)
     found = model.leave_one_out(texts, labels)
     np.testing.assert_allclose(np.exp(found), np.exp(expected), atol=1e-12)
     np.testing.assert_allclose(found[expected > -200.0], expected[expected > -200.0], atol=1e-9)

@@ -18,16 +18,14 @@ from tallybayes.families import Text
 MODULES = {
     "tallybayes.estimators.locked_learning",
     "tallybayes.estimators.text.document_updates",
-    "tallybayes.models.documents.live",
+    "tallybayes.models.live_documents",
     "tallybayes.tally.live_terms",
 }
 TABLE_MODULES = {
     "tallybayes.engines.table_score",
     "tallybayes.estimators.locked_learning",
     "tallybayes.estimators.tables.row_by_row",
-    "tallybayes.models.live.cells",
-    "tallybayes.models.live.columns",
-    "tallybayes.models.live.score",
+    "tallybayes.models.live",
     "tallybayes.tally.live_terms",
 }
 TEXTS = ["a b cc", "b d d", "é", "cc a", "a b", "d"]

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 import tallybayes
 from tallybayes import TextNB, load
 from tallybayes.errors import IncompatibleTallies, NegativeTally
-from tallybayes.models.documents import plain
+from tallybayes.models import documents as models
 from tallybayes.text import CountVectorizer, TermWeighting
 from tallybayes.tokens import MARKS
 from tallybayes.weighted.ridge import DocumentFigures
@@ -222,7 +222,7 @@ def test_figures_are_those_of_the_fit_whenever_they_are_asked_for(options, some,
 
 
 def test_of_many_documents_only_those_that_are_judged_are_held(monkeypatch):
-    monkeypatch.setattr(plain, "MAX_TEST_DOCUMENTS", 50)
+    monkeypatch.setattr(models, "MAX_TEST_DOCUMENTS", 50)
     random = np.random.default_rng(0)
     x = [" ".join(random.choice(WORDS, 6)) for _ in range(200)]
     model = text_nb(model="multinomial").fit(x, random.integers(0, 2, 200))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tallybayes.families.choice import ReadAs
 from tallybayes.models.table import TableModel
-from tallybayes.models.weighted.model import WeightedModel
+from tallybayes.models.weighted import WeightedModel
 from tallybayes.persistence import array, need
 
 __all__ = ["plain_choices", "restore_choices"]

@@ -20,7 +20,7 @@ from tallybayes.estimators.persistence.weightings import restored_weighting
 from tallybayes.models.array import ArrayModel
 from tallybayes.models.base import Model
 from tallybayes.models.table import TableModel
-from tallybayes.models.weighted.model import WeightedModel
+from tallybayes.models.weighted import WeightedModel
 from tallybayes.persistence import (
     Unfit,
     anything,

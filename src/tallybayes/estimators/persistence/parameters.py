@@ -10,7 +10,7 @@ import numpy as np
 
 from tallybayes import families
 from tallybayes.families.registry import family_of_class, is_family, name_of_family
-from tallybayes.models.columns.declarations import KINDS
+from tallybayes.models.declarations import KINDS
 from tallybayes.persistence import Unfit, need, text
 
 __all__ = ["field_values", "plain", "restored"]

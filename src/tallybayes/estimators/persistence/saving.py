@@ -21,7 +21,7 @@ from tallybayes.estimators.persistence.weightings import plain_weighting
 from tallybayes.models.array import ArrayModel
 from tallybayes.models.base import Model
 from tallybayes.models.table import TableModel
-from tallybayes.models.weighted.model import WeightedModel
+from tallybayes.models.weighted import WeightedModel
 from tallybayes.replacing import Replace
 from tallybayes.schema import Kind
 from tallybayes.tally.saved import plain_arrays, plain_groups

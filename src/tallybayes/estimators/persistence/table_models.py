@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from tallybayes.estimators.persistence.parameters import constructed, field_values, plain, restored
 from tallybayes.models.calibration import Calibration, Isotonic, Temperature
-from tallybayes.models.columns.declarations import (
+from tallybayes.models.declarations import (
     Declared,
+    Reading,
     need_family,
+    need_two_levels,
 )
-from tallybayes.models.columns.declared_counts import need_two_levels
-from tallybayes.models.columns.reading import Reading
-from tallybayes.models.columns.rows import Names
+from tallybayes.models.rows import Names
 from tallybayes.models.table import Chosen, TableModel
 from tallybayes.persistence import (
     anything,

@@ -12,10 +12,15 @@ from numpy.typing import NDArray
 from tallybayes.errors import ModelFileError
 from tallybayes.estimators.persistence.parameters import constructed, field_values, plain, restored
 from tallybayes.families.text import BINS
-from tallybayes.models.documents.contract import TextModel
-from tallybayes.models.documents.plain import EVENTS, PlainDocuments, PlainLearner
-from tallybayes.models.documents.term_values import FixedIdf, Transforms
-from tallybayes.models.documents.weighted import DocumentModel, spelling_of
+from tallybayes.models.documents import (
+    EVENTS,
+    FixedIdf,
+    PlainDocuments,
+    PlainLearner,
+    TextModel,
+    Transforms,
+)
+from tallybayes.models.weighted_documents import DocumentModel, spelling_of
 from tallybayes.persistence import (
     Check,
     anything,

@@ -24,19 +24,18 @@ from tallybayes.explain.explanation import Explanation, explanation_of, top_term
 from tallybayes.labels import places_among
 from tallybayes.models.base import Model, joined_declared
 from tallybayes.models.class_weights import weighted
-from tallybayes.models.columns.declarations import Declared, declared, names_declared
-from tallybayes.models.columns.declared_counts import check_counts
-from tallybayes.models.columns.mixed import need_finite, warn_of_mixed
-from tallybayes.models.columns.rows import (
+from tallybayes.models.data_warnings import warn_of_odd_values, warn_of_unknown_keys, warn_of_unseen
+from tallybayes.models.declarations import Declared, check_counts, declared, names_declared
+from tallybayes.models.rows import (
     Names,
     RowsToCount,
     as_scored,
     first_rows,
+    need_finite,
     rows_to_count,
     rows_to_score,
+    warn_of_mixed,
 )
-from tallybayes.models.data_warnings.odd_values import warn_of_odd_values
-from tallybayes.models.data_warnings.unseen import warn_of_unknown_keys, warn_of_unseen
 from tallybayes.models.table import Chosen, TableModel
 from tallybayes.tables import AllBut, Table, read_table
 from tallybayes.tables.columns import frame

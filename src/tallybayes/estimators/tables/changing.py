@@ -22,13 +22,9 @@ from tallybayes.estimators.tables.sources.learning import FromSources
 from tallybayes.models.base import Model, joined_declared
 from tallybayes.models.calibration import Isotonic
 from tallybayes.models.class_weights import need_same_class_weights
-from tallybayes.models.columns.declarations import Declared, names_declared
-from tallybayes.models.columns.declared_counts import check_counts
-from tallybayes.models.columns.mixed import need_finite, warn_of_mixed
-from tallybayes.models.columns.reading import Reading
-from tallybayes.models.columns.rows import Names, rows_to_forget
-from tallybayes.models.merge_rules import need_same_declarations
-from tallybayes.models.table import Chosen, TableModel
+from tallybayes.models.declarations import Declared, Reading, check_counts, names_declared
+from tallybayes.models.rows import Names, need_finite, rows_to_forget, warn_of_mixed
+from tallybayes.models.table import Chosen, TableModel, need_same_declarations
 from tallybayes.tables import Table
 from tallybayes.tally import Moments, TableTally
 from tallybayes.validation import labels_and_codes, read_labels, warn_of_other_order

@@ -27,9 +27,8 @@ from tallybayes.estimators.tables.lazy_questions import (
 from tallybayes.estimators.tables.lazy_rows import RowsAsked, are_read_here
 from tallybayes.explain.explanation import Explanation, explanation_of
 from tallybayes.models.class_weights import by_class, by_label, resolved
-from tallybayes.models.columns.declarations import names_declared
-from tallybayes.models.columns.reading import Reading
-from tallybayes.models.columns.rows import Names
+from tallybayes.models.declarations import Reading, names_declared
+from tallybayes.models.rows import Names
 from tallybayes.models.table import TableModel
 from tallybayes.parameters import Unseen
 from tallybayes.sources.files import is_in_database

@@ -15,10 +15,9 @@ from tallybayes.engines.contract import (
     SourceColumn,
 )
 from tallybayes.families.choice import UNDECLARED
-from tallybayes.models.columns.declarations import Declared, declared, names_declared
-from tallybayes.models.columns.mixed import Held
-from tallybayes.models.columns.rows import rows_to_score
-from tallybayes.models.data_warnings.odd_values import Watched, warn_of_odd_values
+from tallybayes.models.data_warnings import Watched, warn_of_odd_values
+from tallybayes.models.declarations import Declared, declared, names_declared
+from tallybayes.models.rows import Held, rows_to_score
 from tallybayes.parameters import Unseen
 from tallybayes.tables import Column, Numbers, Strings, Table, read_table
 from tallybayes.threads import get_num_threads

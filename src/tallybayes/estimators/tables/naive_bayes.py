@@ -16,9 +16,8 @@ from tallybayes.estimators.tables.calibrated import Calibrated, Criterion
 from tallybayes.explain.importances import column_importances, column_tables
 from tallybayes.families.priors import Estimate
 from tallybayes.models.calibration import Method
-from tallybayes.models.columns.declarations import Declared, declared
-from tallybayes.models.columns.reading import Reading
-from tallybayes.models.columns.rows import Names
+from tallybayes.models.declarations import Declared, Reading, declared
+from tallybayes.models.rows import Names
 from tallybayes.parameters import Unseen
 from tallybayes.tally import TableTally
 

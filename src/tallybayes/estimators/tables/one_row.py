@@ -23,8 +23,8 @@ from tallybayes.engines.table_score import (
     Counter,
     empty_counter,
 )
-from tallybayes.models.columns.declarations import Declared
-from tallybayes.models.columns.mixed import held_values
+from tallybayes.models.declarations import Declared
+from tallybayes.models.rows import held_values
 from tallybayes.schema import Schema
 from tallybayes.validation import (
     is_missing_label,

@@ -17,10 +17,10 @@ from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.locked_learning import LIVE, LOCK, lock_of, take_place, twin_of
 from tallybayes.estimators.tables.one_row import LabelRule, as_row, row_counter
 from tallybayes.models.class_weights import ClassWeights, by_label
-from tallybayes.models.columns.declarations import Declared, declared, names_declared
-from tallybayes.models.columns.rows import Names
-from tallybayes.models.data_warnings.unseen import warn_of_unknown_keys
+from tallybayes.models.data_warnings import warn_of_unknown_keys
+from tallybayes.models.declarations import Declared, declared, names_declared
 from tallybayes.models.live import Outgrown, live_score
+from tallybayes.models.rows import Names
 from tallybayes.models.table import TableModel
 from tallybayes.scoring import warn_ruled_out
 from tallybayes.tally import TableTally

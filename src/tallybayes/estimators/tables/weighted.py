@@ -18,15 +18,14 @@ from tallybayes.estimators.tables.naive_bayes import NaiveBayes
 from tallybayes.estimators.tables.weighted_answers import WeightedAnswers
 from tallybayes.explain.warnings import warn_of_rows
 from tallybayes.labels import places_among
-from tallybayes.models.columns.declarations import Declared
-from tallybayes.models.columns.reading import Reading
+from tallybayes.models.declarations import Declared, Reading
 from tallybayes.models.table import Chosen
-from tallybayes.models.weighted.fit import (
+from tallybayes.models.weighted import WeightedModel
+from tallybayes.models.weighted_fit import (
     LeftOutRows,
     learned_weighting,
     simplified_weighting,
 )
-from tallybayes.models.weighted.model import WeightedModel
 from tallybayes.tables import Table
 from tallybayes.validation import LeftOut, codes_of, read_groups, read_labels, warn_of_other_order
 from tallybayes.weighted.search import FitOptions

@@ -13,7 +13,7 @@ from tallybayes.estimators.reported import draw_waterfall
 from tallybayes.estimators.tables.base import TableClassifier
 from tallybayes.explain.explanation import Explanation, explanation_of
 from tallybayes.explain.importances import summary_of, term_frame
-from tallybayes.models.weighted.model import WeightedModel
+from tallybayes.models.weighted import WeightedModel
 from tallybayes.models.weighting import Weighting
 from tallybayes.tables import Numbers
 from tallybayes.tables.columns import frame

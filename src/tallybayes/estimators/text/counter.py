@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tallybayes.estimators.text.count_vectorizer import CountVectorizer
 from tallybayes.estimators.text.term_rules import rules_of
-from tallybayes.models.documents.weighted import Spelling, spelling_of
+from tallybayes.models.weighted_documents import Spelling, spelling_of
 from tallybayes.tally import TermCounts
 from tallybayes.tally.live_terms import MIN_HALF_LIFE, LiveTermCounts
 from tallybayes.tally.terms import term_array

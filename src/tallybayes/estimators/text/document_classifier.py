@@ -26,9 +26,9 @@ from tallybayes.estimators.text.given_documents import (
 )
 from tallybayes.estimators.text.unlabelled_documents import need_labels
 from tallybayes.explain.explanation import DocumentExplanation, explain_document, top_terms
-from tallybayes.models.documents.contract import TextModel
-from tallybayes.models.documents.live import LiveDocuments
-from tallybayes.models.equality import same
+from tallybayes.models.base import same
+from tallybayes.models.documents import TextModel
+from tallybayes.models.live_documents import LiveDocuments
 from tallybayes.tally import TermCounts
 from tallybayes.tokens.counting import Documents
 from tallybayes.tokens.documents import (

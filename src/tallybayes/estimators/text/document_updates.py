@@ -26,10 +26,9 @@ from tallybayes.estimators.text.given_documents import (
     weights_of,
 )
 from tallybayes.estimators.text.unlabelled_documents import need_labels
-from tallybayes.models.documents.contract import TextLearner, TextModel
-from tallybayes.models.documents.live import LiveDocuments
-from tallybayes.models.documents.part_labelled import with_unlabelled_of
-from tallybayes.models.documents.weighted import DocumentModel
+from tallybayes.models.documents import TextLearner, TextModel
+from tallybayes.models.live_documents import LiveDocuments
+from tallybayes.models.weighted_documents import DocumentModel, with_unlabelled_of
 from tallybayes.scoring import Figures
 from tallybayes.tally import TermCounts
 from tallybayes.tally.terms import FADED

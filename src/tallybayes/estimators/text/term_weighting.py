@@ -12,7 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tallybayes.models.documents.term_values import (
+from tallybayes.models.documents import (
     inverse_document_frequency,
     length_normalized,
     log_frequency,

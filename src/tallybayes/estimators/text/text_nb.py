@@ -16,11 +16,8 @@ from tallybayes.estimators.text.counter import DocumentCounter, chosen_analyzer
 from tallybayes.estimators.text.document_updates import UpdatedClassifier
 from tallybayes.estimators.text.given_documents import need_documents, of_own_terms
 from tallybayes.estimators.text.unlabelled_documents import split_labels
-from tallybayes.models.documents.contract import TextLearner, TextModel
-from tallybayes.models.documents.part_labelled import softly_counted
-from tallybayes.models.documents.plain import EVENTS, PlainLearner
-from tallybayes.models.documents.term_values import Transforms
-from tallybayes.models.documents.weighted import WeightedLearner
+from tallybayes.models.documents import EVENTS, PlainLearner, TextLearner, TextModel, Transforms
+from tallybayes.models.weighted_documents import WeightedLearner, softly_counted
 from tallybayes.tokens import MARKS
 from tallybayes.validation import labels_and_codes, warn_of_other_order
 

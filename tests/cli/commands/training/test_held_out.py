@@ -9,7 +9,7 @@ import pytest
 
 from tallybayes import WeightedNaiveBayes, cross_validation, load
 from tallybayes.cli import counting, table_models
-from tallybayes.models.weighted import fit as weighted_learning
+from tallybayes.models import weighted_fit as weighted_learning
 from tallybayes.weighted.average import learn
 from tallybayes.weighted.rows import fold_of
 

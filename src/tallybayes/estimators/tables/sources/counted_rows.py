@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tallybayes.engines.contract import Labels
 from tallybayes.engines.stream import TalliesByType
 from tallybayes.engines.tables import labels_of
-from tallybayes.models.columns.rows import RowsToCount
+from tallybayes.models.rows import RowsToCount
 from tallybayes.tables import Empty, Table
 from tallybayes.tables.columns import stacked, values_of
 from tallybayes.tally import TableTally

@@ -17,9 +17,8 @@ from tallybayes.estimators.tables.sources.part_by_part import count_parts, need_
 from tallybayes.estimators.tables.sources.predicting import PredictingSources
 from tallybayes.labels import places_among
 from tallybayes.models.class_weights import ClassWeights, by_class, resolved, weighted
-from tallybayes.models.columns.declarations import Declared, declared
-from tallybayes.models.columns.mixed import need_finite
-from tallybayes.models.columns.rows import Names, RowsToCount, first_rows, rows_to_count
+from tallybayes.models.declarations import Declared, declared
+from tallybayes.models.rows import Names, RowsToCount, first_rows, need_finite, rows_to_count
 from tallybayes.models.table import TableModel
 from tallybayes.sources.files import is_source
 from tallybayes.tables import Table

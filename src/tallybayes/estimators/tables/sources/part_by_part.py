@@ -23,7 +23,7 @@ from tallybayes.estimators.tables.sources.counted_rows import (
     sample_of,
 )
 from tallybayes.estimators.tables.sources.where_rows_lie import count_where_rows_lie
-from tallybayes.models.columns.mixed import first_infinite
+from tallybayes.models.rows import first_infinite
 from tallybayes.sources.contract import (
     Part,
     Source,

@@ -4,24 +4,35 @@ from __future__ import annotations
 
 import datetime
 import decimal
-from collections.abc import Container, Mapping
+from collections.abc import Container, Hashable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from tallybayes.errors import FamilyWarning, warn_user
+from tallybayes.families.contract import Criterion
+from tallybayes.families.priors import Estimate
 from tallybayes.families.registry import family_names, family_of_name, is_family
+from tallybayes.models.data_warnings import tiny_columns, warn_of_tiny
+from tallybayes.parameters import Unseen
 from tallybayes.schema import Kind
 from tallybayes.tables import Empty, Table
 from tallybayes.tables.values import as_text
+from tallybayes.tally import CrossMoments, GridCounts, Moments, TableTally
 from tallybayes.tokens.analyzer import Analyzer
 
 __all__ = [
+    "ColumnReading",
     "Declared",
+    "Reading",
+    "check_counts",
     "declared",
     "names_declared",
     "need_family",
+    "need_two_levels",
 ]
+
 
 KINDS: dict[type, tuple[str, ...]] = {
     bool: ("boolean",),
@@ -317,3 +328,128 @@ def declared(columns: Any) -> Declared:
                 f"columns= has {name!r} in a group and elsewhere, too: a column counts once"
             )
     return Declared(by_name, groups, tuple(by_type))
+
+
+# ---- whether the counts of a column fit its declared family --------------------------------------
+def check_counts(tally: TableTally, declared: Declared, warned: set[Hashable]) -> None:
+    """Checks a tally that a model begins to hold against the families that are declared.
+
+    Warns, once a fit, of columns of counts that hold fractions, and of columns that are declared
+    Gaussian and whose squares underflow.
+
+    Raises
+    ------
+    ValueError
+        If a column that is declared Bernoulli has more than two levels.
+    """
+    if declared.families or declared.groups:
+        need_two_levels(tally, declared)
+        _warn_of_fractions(tally, declared, warned)
+        _warn_of_tiny_numbers(tally, declared, warned)
+
+
+def need_two_levels(tally: TableTally, declared: Declared) -> None:
+    """Raises ValueError where a column that is declared Bernoulli has more than two levels."""
+    for columns in tally.schema.groups:
+        if columns.kind != "levels" or columns.names is None or columns.levels is None:
+            continue
+        name, levels = columns.names[0], columns.levels[0].tolist()
+        most = declared.most_levels(name)
+        if most is not None and declared.levels(name) is None and len(levels) > most:
+            family = type(declared.families[name]).__name__
+            raise ValueError(
+                f"column {name!r} is declared {family}, which has at most {most} levels, but it "
+                f"holds {sorted(levels)}: declare it Categorical(), or clean it"
+            )
+
+
+def _warn_of_fractions(tally: TableTally, declared: Declared, warned: set[Hashable]) -> None:
+    """Warns of columns of counts that hold other numbers, once a fit."""
+    for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
+        if not isinstance(group, GridCounts) or columns.names is None:
+            continue
+        family = declared.families.get(columns.names[0])
+        if family is None or not family.whole:
+            continue
+        values = group.values()
+        fractions = values[(values != np.floor(values)) & group.counts.any(axis=0)]
+        if len(fractions):
+            warn_user(
+                f"column {columns.names[0]!r} is declared {type(family).__name__}, which is a "
+                f"family of counts, but it holds {fractions[0]:.6g}, which is not a whole number: "
+                "declare Gaussian(), or give counts",
+                FamilyWarning,
+                warned=warned,
+                about=columns.names[0],
+            )
+
+
+def _warn_of_tiny_numbers(tally: TableTally, declared: Declared, warned: set[Hashable]) -> None:
+    """Warns of columns that are declared Gaussian and whose squares underflow, once a fit."""
+    tiny: list[str] = []
+    for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
+        names = columns.names
+        if names is None or not isinstance(group, Moments | CrossMoments):
+            continue
+        of_one = declared.families.get(names[0])  # a group is read by its squares, too
+        if isinstance(group, CrossMoments) or getattr(of_one, "needs_squares", False):
+            tiny += [names[j] for j in tiny_columns(group).tolist()]
+    warn_of_tiny(tiny, warned)
+
+
+# ---- how a tally of columns is read, and the reading of each column ------------------------------
+class Reading(NamedTuple):
+    """How a tally is read, beside the class prior.
+
+    Parameters
+    ----------
+    declared : Declared
+    alpha : float or {"evidence", "loo_likelihood", "loo_log_loss"}
+        Smoothing: of declared families in rows of weight 1, of others and of bins in effective
+        rows; or how it is chosen, for each column or, by "loo_log_loss", on rows. Then it begins at
+        one effective row.
+    estimate : {"mean", "map", "mle", "posterior"}
+        For columns that are not declared.
+    unseen : {"smooth", "ignore", "error"}
+    missing : {"ignore", "level"}
+    scale : float
+        What alpha was multiplied by on rows, families and bins as they are.
+    """
+
+    declared: Declared
+    alpha: float | Criterion | Literal["loo_log_loss"]
+    estimate: Estimate
+    unseen: Unseen
+    missing: str
+    scale: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnReading:
+    """One column as the model reads it.
+
+    Parameters
+    ----------
+    name : str
+    holds : str
+        "strings", "numbers", "numbers and strings", "counts" or "nothing yet".
+    family : str
+    why : str
+    part : Part, CorrelatedPart or Term, optional
+        None for a column that does not count; columns of a group share one.
+    alpha : float or None
+        The strength of smoothing, in rows of weight 1, where it follows the model's or was chosen.
+    brief : str
+        The family in fewer words, where `family` is long.
+    is_usual : bool
+        Whether `why` is the rule for such columns, and needs no remark.
+    """
+
+    name: str
+    holds: str
+    family: str
+    why: str
+    part: Any
+    alpha: float | None = None
+    brief: str = ""
+    is_usual: bool = False

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from tallybayes.labels import are_among
 from tallybayes.leaving_out import posterior_without
-from tallybayes.models.data_warnings.dependent_rows import (
+from tallybayes.models.data_warnings import (
     identifies_groups,
+    is_identifier,
     warn_of_groups,
+    warn_of_identifier,
 )
-from tallybayes.models.data_warnings.identifiers import is_identifier, warn_of_identifier
-from tallybayes.models.weighted.model import WeightedModel
-from tallybayes.models.weighted.text import TextColumns
+from tallybayes.models.weighted import TextColumns, WeightedModel
 from tallybayes.models.weighting import (
     Weighting,
     WeightingNow,
@@ -47,6 +47,7 @@ from tallybayes.weighted.search import FitOptions
 from tallybayes.weighted.ways import mixed, prior_share
 
 __all__ = ["LeftOutRows", "learned_weighting", "simplified_weighting"]
+
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

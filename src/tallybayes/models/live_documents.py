@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.forking import new_lock
-from tallybayes.models.documents.contract import TextModel
+from tallybayes.models.documents import TextModel
 from tallybayes.tally.live_terms import LiveTermCounts
 from tallybayes.tokens.documents import TextDocuments
 
 __all__ = ["LiveDocuments"]
+
 
 Array = NDArray[np.float64]
 

@@ -1,16 +1,18 @@
-"""How the tally of a table is read: the family of each column, and why."""
+"""Columns of a table's tally as families read them: the family of each, and why."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from dataclasses import replace
+from collections.abc import Container, Hashable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.engines.contract import Group
 from tallybayes.engines.lookup_parts import KindsPart, LevelsPart
 from tallybayes.engines.number_parts import group_part, number_part, text_part
+from tallybayes.engines.tables import text_group
 from tallybayes.families.categorical import Categorical
 from tallybayes.families.choice import (
     UNDECLARED,
@@ -27,22 +29,30 @@ from tallybayes.families.contract import (
     NumberCounts,
     Tuning,
 )
-from tallybayes.models.columns.mixed import A_NUMBER
-from tallybayes.models.columns.prose import PROSE
-from tallybayes.models.columns.reading import ColumnReading, Reading
-from tallybayes.models.data_warnings.identifiers import is_identifier, warn_of_identifier
+from tallybayes.families.text import Text
+from tallybayes.models.data_warnings import IDENTIFIER_ROWS, is_identifier, warn_of_identifier
+from tallybayes.models.declarations import ColumnReading, Reading
+from tallybayes.models.rows import A_NUMBER
+from tallybayes.schema import Columns, Schema
 from tallybayes.tally import GridCounts, LevelCounts, Moments, TableTally, TextCounts
 from tallybayes.tally.base import RESIDUE
 from tallybayes.threads import get_num_threads, in_threads
+from tallybayes.tokens.prose import are_prose
 
 __all__ = [
+    "PROSE",
+    "TextTerms",
     "choices_fit",
     "choose_columns",
+    "prose_as_terms",
+    "prose_columns",
     "read_columns",
 ]
 
 Array = NDArray[np.float64]
 
+
+# ---- how the tally of a table is read: the family of each column, and why ------------------------
 MAX_COLUMNS_AT_ONCE = 128
 """Columns that are looked at together, so that what is computed of them stays small."""
 
@@ -356,3 +366,117 @@ def read_columns(
         grouped |= reader.read_group(members, family)
     reader.read_undeclared(names)
     return [grouped[name] if name in grouped else reader.read(name) for name in names]
+
+
+# ---- columns of strings that are read as text because they are prose -----------------------------
+# The tally counts them as levels, like all undeclared strings, so order and batches do not matter
+#    and
+# forgetting restores the column. When the tally is read, a column is prose if nearly all rows have
+# different strings, and the strings are sentences whose words recur (see
+# :mod:`tallybayes.tokens.prose`). Its levels then become terms, as if it were declared `Text()`.
+PROSE = Text()
+"""What a column of prose is read as."""
+
+MIN_ROWS = IDENTIFIER_ROWS
+MIN_DISTINCT_SHARE = 0.75  # strings of each row
+
+
+def prose_columns(tally: TableTally, declared: Container[str]) -> tuple[str, ...]:
+    """The columns of levels that are prose, of those that are not declared.
+
+    Parameters
+    ----------
+    tally : TableTally
+        Its mixed columns are already read as levels or numbers.
+    declared : container of str
+    """
+    row_weight = tally.classes.row_weights.overall * (1.0 + 1e-9)
+    found = []
+    for name, columns, group in _levels(tally):
+        if name in declared:
+            continue
+        assert columns.levels is not None
+        rows = group.counts.sum(axis=0)
+        held = np.flatnonzero(rows > 0.0)
+        if len(held) >= max(MIN_ROWS, MIN_DISTINCT_SHARE * float(rows.sum()) / row_weight):
+            strings = [str(level) for level in columns.levels[0][held].tolist()]
+            if are_prose(strings):
+                found.append(name)
+    return tuple(found)
+
+
+def _levels(tally: TableTally) -> Iterator[tuple[str, Columns, LevelCounts]]:
+    """The columns that hold nothing but levels, all of which are named."""
+    of_numbers = {g.names for g in tally.schema.groups if g.kind != "levels"}
+    for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
+        if not isinstance(group, LevelCounts) or columns.names in of_numbers:
+            continue
+        if columns.names is not None and columns.levels is not None and columns.n_all is None:
+            yield columns.names[0], columns, group
+
+
+def prose_as_terms(tally: TableTally, names: Container[str]) -> TableTally:
+    """The same rows, the levels of some columns as the terms of documents."""
+    as_terms = {name: _terms(name, tally, c, g) for name, c, g in _levels(tally) if name in names}
+    if not as_terms:
+        return tally
+    groups: list[Group] = []
+    for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
+        name = columns.names[0] if columns.names else ""
+        groups += as_terms.get(name, [(columns, group)])
+    schema = Schema(tally.schema.classes, tuple(c for c, _ in groups), by_name=True)
+    return TableTally(schema, tally.classes, tuple(t for _, t in groups))
+
+
+def _terms(name: str, tally: TableTally, columns: Columns, group: LevelCounts) -> list[Group]:
+    assert columns.levels is not None
+    held = np.flatnonzero(group.counts.any(axis=0))
+    documents = [str(level) for level in columns.levels[0][held].tolist()]
+    of_row, codes = np.nonzero(group.counts[:, held].T)
+    weights = np.ascontiguousarray(group.counts[codes, held[of_row]])
+    n_classes = len(tally.schema.classes)
+    return text_group(
+        name, documents, of_row, PROSE.terms, codes.astype(np.int32), n_classes, weights
+    )
+
+
+# ---- log-ratios of the terms of a column of text -------------------------------------------------
+ONE = np.log(2.0)  # tf of a term that occurs once
+
+
+@dataclass(frozen=True, eq=False)
+class TextTerms:
+    """Contributions of the terms of a column of text to the score of each class, in nats.
+
+    Parameters
+    ----------
+    part : Part
+        The column, of the classes `present`.
+    weight : float
+        The weight that multiplies what the text adds.
+    present : index array (n_present,)
+    n_classes : int
+    """
+
+    part: Any
+    weight: float
+    present: NDArray[np.intp]
+    n_classes: int
+
+    def of_document(self, document: str) -> tuple[list[Any], Array]:
+        """The terms of a document that were counted, and what each adds, float64
+        (n_terms, n_classes). Their sum is what the document adds."""
+        terms, contributions = self.part.of_terms(document)
+        return terms, self._of_all_classes(contributions)
+
+    def of_one_occurrence(self) -> tuple[list[Any], Array]:
+        """All terms, and what each adds in a text of this one term, float64
+        (n_terms, n_classes)."""
+        likelihood = self.part.likelihood
+        terms = likelihood.counts.held.terms.tolist()
+        return terms, self._of_all_classes(ONE * likelihood.ratios_of(np.arange(len(terms))))
+
+    def _of_all_classes(self, contributions: Array) -> Array:
+        found = np.zeros((len(contributions), self.n_classes))
+        found[:, self.present] = self.weight * contributions
+        return found

@@ -1,5 +1,4 @@
-"""The model of a weighted classifier of documents: a tally of terms, learned weights and a
-ridge."""
+"""The weighted model of documents: a tally of terms, learned weights and a ridge."""
 
 from __future__ import annotations
 
@@ -14,6 +13,7 @@ from scipy.special import log_softmax
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.families.text import GroupCounts, TermTable
 from tallybayes.labels import places_among
+from tallybayes.models.documents import TextModel
 from tallybayes.tally import TermCounts
 from tallybayes.tally.live_terms import LiveTermCounts, RidgeTerms
 from tallybayes.threads import get_num_threads
@@ -26,10 +26,19 @@ from tallybayes.weighted.document_learning import (
 )
 from tallybayes.weighted.documents import BinWeights
 from tallybayes.weighted.ridge import DocumentFigures, Features, HeldOutPredictions
-from tallybayes.weighted.unlabelled import Unlabelled
+from tallybayes.weighted.unlabelled import WEIGHTS, PartLabelled, Unlabelled, choose_weight
 
-__all__ = ["DocumentModel", "Spelling", "WeightedLearner", "spelling_of"]
+__all__ = [
+    "DocumentModel",
+    "Spelling",
+    "WeightedLearner",
+    "softly_counted",
+    "spelling_of",
+    "with_unlabelled_of",
+]
 
+
+# ---- the model, and what learns it ---------------------------------------------------------------
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Spelling = Literal["words", "characters", "buckets"]
@@ -352,3 +361,53 @@ def orders_of(terms: NDArray[Any], spelling: Spelling) -> NDArray[np.int8]:
     else:  # str_len leaves out a NUL at the end
         order = np.strings.str_len(np.strings.add(terms, ".")) - 2
     return np.minimum(np.maximum(order, 0), 11).astype(np.int8)
+
+
+# ---- documents of which some have no label -------------------------------------------------------
+def softly_counted(
+    names: tuple[NDArray[Any], NDArray[Any]],
+    learner: WeightedLearner,
+    labelled: Documents,
+    y: NDArray[np.int32],
+    unlabelled: Documents,
+    *,
+    weight: float | None,
+) -> DocumentModel | None:
+    """A model that counts unlabelled documents softly; None where that is not known to help.
+
+    Parameters
+    ----------
+    names : array (n_terms,), array (n_classes,)
+        Terms and labels, distinct and sorted; each label has a document.
+    learner : WeightedLearner
+    labelled : Documents
+    y : int32 array (n_labelled,)
+        Places in `labels`.
+    unlabelled : Documents
+    weight : float or None
+        λ; None chooses it, 0 among them.
+    """
+    (terms, labels), spelling = names, learner.spelling
+    part = PartLabelled(labelled, y, unlabelled, orders_of(terms, spelling), len(labels))
+    chosen = choose_weight(
+        part,
+        WEIGHTS if weight is None else (weight,),
+        orders=2 if spelling == "characters" else 1,
+        forced=weight is not None,
+    )
+    if chosen is None:
+        return None
+    rows = chosen.counted
+    tally = TermCounts.counted(terms, labels, rows.indptr, rows.terms, rows.classes, rows.weights)
+    kept = np.bincount(rows.terms, minlength=len(terms)) > 0
+    table = term_table(tally, spelling)
+    learned = chosen.learned(table, kept, ridge=learner.ridge)
+    return DocumentModel(tally, spelling, learned, unlabelled=chosen.unlabelled)
+
+
+def with_unlabelled_of(model: TextModel, other: TextModel) -> TextModel:
+    """The model, which counts unlabelled documents if another one does that was merged with it."""
+    if model.unlabelled is not None or other.unlabelled is None:
+        return model
+    assert isinstance(model, DocumentModel)
+    return replace(model, unlabelled=other.unlabelled)

@@ -1,1 +1,0 @@
-"""How the columns of a table are declared, read and counted."""

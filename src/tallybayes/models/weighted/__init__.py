@@ -1,1 +1,0 @@
-"""Weighted models: what was learned on rows, and how it scores."""
