@@ -101,45 +101,14 @@ private:
 };
 
 // The terms of a document that are in the vocabulary, by their numbers there.
-class KnownSink : public ColumnSink {
+class KnownSink : public LookupSink<LiveTerms, KnownSink> {
 public:
-    using Node = u32;
-    using Key = WordKey;
     bool unknown = false;  // whether a term was left out
 
-    explicit KnownSink(const LiveTerms& terms) : ColumnSink(1), terms_(terms) {}
-
+    explicit KnownSink(const LiveTerms& terms) : LookupSink(terms, 1) {}
     void begin() {
         bits_ = bits_for(terms_.size());
         ColumnSink::begin();
-    }
-    static Key key(const u8* text, std::size_t n) { return WordKey::of(text, n); }
-    [[gnu::always_inline]] void prefetch_word(const Key& key) const { terms_.prefetch_word(key); }
-    bool word(const Key& key, const u8* text, std::size_t n, bool counted, Node& node) {
-        const Slot* slot = terms_.find_word(key, text, n);
-        node = LiveTerms::is_new(slot) ? NO_TERM : slot->term;
-        if (node == STOP_WORD) return false;
-        if (counted) hit(node);
-        return true;
-    }
-    static Node character(u32 c) { return c; }
-    Node first(Node character, bool counted) { return found(ROOT, character, counted); }
-    [[gnu::always_inline]] void prefetch_gram(Node parent, Node symbol) const {
-        terms_.prefetch_gram(LiveTerms::gram_key(parent, symbol));
-    }
-    Node gram(Node parent, Node symbol, bool counted) {
-        // parents of words that are not known look the same as the root
-        if (symbol != NO_TERM && parent != NO_TERM) return found(parent, symbol, counted);
-        if (counted) hit(NO_TERM);
-        return NO_TERM;
-    }
-
-private:
-    Node found(Node parent, Node symbol, bool counted) {
-        const Slot* slot = terms_.find_gram(LiveTerms::gram_key(parent, symbol));
-        const Node node = LiveTerms::is_new_gram(slot) ? NO_TERM : slot->term;
-        if (counted) hit(node);
-        return node;
     }
     void hit(Node node) {
         if (node == NO_TERM)
@@ -147,7 +116,6 @@ private:
         else
             columns_.push_back(node);
     }
-    const LiveTerms& terms_;
 };
 
 // What makes terms: the rules of words and characters, or these and a number of hash buckets.

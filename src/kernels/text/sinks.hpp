@@ -94,13 +94,13 @@ protected:
     int bits_;
 };
 
-// Terms that are in the vocabulary; column[term] is NO_TERM for those that only begin one.
-class FindingSink : public ColumnSink {
+// Terms that are looked up in a vocabulary; Self::hit says what becomes of one, NO_TERM if it is not there.
+template <class Terms, class Self>
+class LookupSink : public ColumnSink {
 public:
     using Node = u32;
     using Key = WordKey;
-    FindingSink(const Terms& terms, const std::vector<u32>& column, u64 columns)
-        : ColumnSink(columns), terms_(terms), column_(column) {}
+    LookupSink(const Terms& terms, u64 columns) : ColumnSink(columns), terms_(terms) {}
 
     static Key key(const u8* text, std::size_t n) { return WordKey::of(text, n); }
     [[gnu::always_inline]] void prefetch_word(const Key& key) const { terms_.prefetch_word(key); }
@@ -108,7 +108,7 @@ public:
         const Slot* slot = terms_.find_word(key, text, n);
         node = Terms::is_new(slot) ? NO_TERM : slot->term;
         if (node == STOP_WORD) return false;
-        if (counted) hit(node);
+        if (counted) self().hit(node);
         return true;
     }
     static Node character(u32 c) { return c; }
@@ -117,21 +117,35 @@ public:
         terms_.prefetch_gram(Terms::gram_key(parent, symbol));
     }
     Node gram(Node parent, Node symbol, bool counted) {
-        if (parent == NO_TERM || symbol == NO_TERM) return NO_TERM;
-        return found(parent, symbol, counted);
+        // parents of words that are not known look the same as the root
+        if (symbol != NO_TERM && parent != NO_TERM) return found(parent, symbol, counted);
+        if (counted) self().hit(NO_TERM);
+        return NO_TERM;
     }
 
+protected:
+    const Terms& terms_;
+
 private:
+    Self& self() { return static_cast<Self&>(*this); }
     Node found(Node parent, Node symbol, bool counted) {
         const Slot* slot = terms_.find_gram(Terms::gram_key(parent, symbol));
         const Node node = Terms::is_new_gram(slot) ? NO_TERM : slot->term;
-        if (counted) hit(node);
+        if (counted) self().hit(node);
         return node;
     }
+};
+
+// Columns of terms: column[term] is NO_TERM for those that only begin one.
+class FindingSink : public LookupSink<Terms, FindingSink> {
+public:
+    FindingSink(const Terms& terms, const std::vector<u32>& column, u64 columns)
+        : LookupSink(terms, columns), column_(column) {}
     void hit(Node node) {
         if (node != NO_TERM && column_[node] != NO_TERM) columns_.push_back(column_[node]);
     }
-    const Terms& terms_;
+
+private:
     const std::vector<u32>& column_;
 };
 
