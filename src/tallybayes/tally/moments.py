@@ -9,6 +9,7 @@ the others' variance, whatever rows it was added or removed with.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -74,7 +75,53 @@ class _SumsOfSquares(Tally):
     frame: ClassVar[tuple[str, ...]] = ("origin",)
     carried: ClassVar[tuple[str, ...]] = ("largest",)
 
+    origin: Array
+    n: Array
+    n_lo: Array
+    s1_hi: Array
+    s1_lo: Array
+    s2_hi: Array
+    s2_lo: Array
     largest: Array | float = 0.0
+
+    _what: ClassVar[str]
+    _add: ClassVar[Callable[..., None]]
+    """What adds the totals of one, times a factor, to those of another."""
+
+    @property
+    def totals(self) -> tuple[Array, Array, Array, Array, Array, Array]:
+        """n, the halves of S1 and S2, and the rest of n, as the kernels take them."""
+        return (self.n, *self.sums, self.n_lo)
+
+    @property
+    def sums(self) -> tuple[Array, Array, Array, Array]:
+        """The halves of S1 and S2."""
+        return self.s1_hi, self.s1_lo, self.s2_hi, self.s2_lo
+
+    def _frame_differs(self, name: str) -> str:
+        return (
+            f"{self._what} about different origins do not add; move one of them first: "
+            "a + b.rebased(a.origin)"
+        )
+
+    def accumulate(self, other: Self, factor: float = 1.0, rows: Rows = ALL) -> None:
+        if rows is not ALL:
+            part = self.take(rows)
+            part.accumulate(other, factor)
+            self.put(rows, part)
+            return
+        type(self)._add(*self.totals, *other.totals, factor)
+        self.take_bounds(other.largest)
+
+    def __mul__(self, weight: float) -> Self:
+        scaled = self.zero()
+        scaled.accumulate(self, weight)
+        return scaled
+
+    __rmul__ = __mul__
+
+    def weighted(self, by_class: Array) -> Self:
+        return self._weighted_class_by_class(by_class)
 
     def take_bounds(self, largest: Array | float) -> None:
         """Keeps the larger of two bounds, column by column."""
@@ -102,10 +149,7 @@ class Moments(_SumsOfSquares):
         from the origin would not fit the sums.
     """
 
-    s1_hi: Array
-    s1_lo: Array
-    s2_hi: Array
-    s2_lo: Array
+    _what, _add = "moments", _kernels.add_moments
 
     def __init__(
         self,
@@ -153,16 +197,6 @@ class Moments(_SumsOfSquares):
         equal = np.array_equal(self.n, other.n) and np.all(np.abs(apart.s1_hi) <= s1 + TINY)
         return bool(equal and np.all(np.abs(apart.s2_hi) <= s2 + TINY))
 
-    @property
-    def totals(self) -> tuple[Array, Array, Array, Array, Array, Array]:
-        """n, the halves of S1 and S2, and the rest of n, as the kernels take them."""
-        return (self.n, *self.sums, self.n_lo)
-
-    @property
-    def sums(self) -> tuple[Array, Array, Array, Array]:
-        """The halves of S1 and S2."""
-        return self.s1_hi, self.s1_lo, self.s2_hi, self.s2_lo
-
     def add_weight(self, weight: Array | float, rest: Array | float = 0.0, rows: Any = ALL) -> None:
         """n of some classes, all features, += weight + rest, in place, as a double-double."""
         n, lo = self.n[rows], self.n_lo[rows]
@@ -171,21 +205,6 @@ class Moments(_SumsOfSquares):
         lo = lo + ((n - (total - back)) + (weight - back) + rest)
         self.n[rows] = total + lo
         self.n_lo[rows] = lo - (self.n[rows] - total)
-
-    def _frame_differs(self, name: str) -> str:
-        return (
-            "moments about different origins do not add; move one of them first: "
-            "a + b.rebased(a.origin)"
-        )
-
-    def accumulate(self, other: Self, factor: float = 1.0, rows: Rows = ALL) -> None:
-        if rows is ALL:
-            _kernels.add_moments(*self.totals, *other.totals, factor)
-            self.take_bounds(other.largest)
-            return
-        part = self.take(rows)
-        _kernels.add_moments(*part.totals, *other.totals, factor)
-        self.put(rows, part)
 
     def pooled(self) -> Self:
         # as that of every tally, without a tally for each half: tables pool each column by itself
@@ -213,16 +232,6 @@ class Moments(_SumsOfSquares):
         part = type(self)(self.origin, *(array[rows] for array in self.totals))
         part.largest = self.largest
         return part
-
-    def __mul__(self, weight: float) -> Self:
-        scaled = self.zero()
-        scaled.accumulate(self, weight)
-        return scaled
-
-    __rmul__ = __mul__
-
-    def weighted(self, by_class: Array) -> Self:
-        return self._weighted_class_by_class(by_class)
 
     def rebased(self, origin: Array) -> Self:
         """The same rows about another origin.
@@ -402,12 +411,7 @@ class CrossMoments(_SumsOfSquares):
         The lower triangle of S2, row by row.
     """
 
-    n: Array
-    n_lo: Array
-    s1_hi: Array
-    s1_lo: Array
-    s2_hi: Array
-    s2_lo: Array
+    _what, _add = "cross moments", _kernels.add_cross
 
     def __init__(
         self,
@@ -444,36 +448,6 @@ class CrossMoments(_SumsOfSquares):
         apart.accumulate(other, -1.0)
         size = VANISHING * of_each[:, i] * of_each[:, j]
         return bool(np.all(np.abs(apart.s2_hi) <= size + TINY))
-
-    @property
-    def totals(self) -> tuple[Array, Array, Array, Array, Array, Array]:
-        """n, the halves of S1 and S2, and the rest of n, as the kernels take them."""
-        return self.n, self.s1_hi, self.s1_lo, self.s2_hi, self.s2_lo, self.n_lo
-
-    def _frame_differs(self, name: str) -> str:
-        return (
-            "cross moments about different origins do not add; move one of them first: "
-            "a + b.rebased(a.origin)"
-        )
-
-    def accumulate(self, other: Self, factor: float = 1.0, rows: Rows = ALL) -> None:
-        if rows is ALL:
-            _kernels.add_cross(*self.totals, *other.totals, factor)
-            self.take_bounds(other.largest)
-            return
-        part = self.take(rows)
-        _kernels.add_cross(*part.totals, *other.totals, factor)
-        self.put(rows, part)
-
-    def __mul__(self, weight: float) -> Self:
-        scaled = self.zero()
-        scaled.accumulate(self, weight)
-        return scaled
-
-    __rmul__ = __mul__
-
-    def weighted(self, by_class: Array) -> Self:
-        return self._weighted_class_by_class(by_class)
 
     def rebased(self, origin: Array) -> Self:
         """The same rows about another origin.
