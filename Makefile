@@ -10,7 +10,7 @@ WORKERS ?= 2
 
 .DELETE_ON_ERROR:
 .PHONY: help demo examples test ready lint types layers sanitize unit laws bench clean
-.PHONY: compilers wheel workflows test-lowest test-newest
+.PHONY: compilers mutants wheel workflows test-lowest test-newest
 unexport PYTHONPATH PYTHONHOME
 
 venv := .venv
@@ -70,6 +70,11 @@ sanitize: $(checks) $(sanitized)/made-$(state)
 # the kernels by clang, too: the same bits in every kernel test
 compilers: $(checks) $(clang)/made-$(state)
 	$(python) -P tools/same_bits.py $(clang) -n $(WORKERS)
+
+# faults, planted one at a time in a copy of the source: an hour or more
+mutants: $(checks)
+	$(python) $(install) --group mutants
+	$(python) tools/mutants.py --workers $(WORKERS) $(MUTANTS)
 
 wheel: $(venv)/made
 	$(python) $(install) --group wheel

@@ -12,7 +12,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from servers.postgres import postgres_server as postgres_server
 from servers.postgres import postgres_url as postgres_url
@@ -41,6 +41,12 @@ settings.register_profile(
     settings.get_profile("thorough"),
     max_examples=int(os.environ.get("TALLYBAYES_EXAMPLES", "10000")),
     print_blob=True,
+)
+# for tools/mutants.py: that a test fails is all it asks, and a smaller example would take time
+settings.register_profile(
+    "first-failure",
+    settings.get_profile("suite"),
+    phases=[phase for phase in Phase if phase not in (Phase.shrink, Phase.explain)],
 )
 settings.load_profile("suite")
 
