@@ -84,7 +84,8 @@ def test_what_is_no_weight_is_a_usage_error(run, files, words, told):
     assert told in result.err
 
 
-def test_a_label_that_no_row_has_is_named(run, files):
-    result = run("fit", "comma.csv", "--target", "buys", "--class-weight", "yes=2", code=1)
-    assert "class_weight names 'yes', which no row has as its label" in result.err
+@pytest.mark.parametrize("label", ["yes", "yes=1"], ids=["plain", "with an equals sign"])
+def test_a_label_that_no_row_has_is_named(run, files, label):
+    result = run("fit", "comma.csv", "--target", "buys", "--class-weight", f"{label}=2", code=1)
+    assert f"class_weight names {label!r}, which no row has as its label" in result.err
     assert "'ja', 'nein'" in result.err

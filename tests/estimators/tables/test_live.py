@@ -15,7 +15,7 @@ from sklearn.base import clone
 from tallybayes import NaiveBayes
 from tallybayes.errors import NegativeTally, StaleWarning, UnseenLevel
 from tallybayes.estimators.locked_learning import LIVE
-from tallybayes.families import Bernoulli, Binned, Categorical, Dirichlet, Gaussian, Poisson
+from tallybayes.families import Bernoulli, Binned, Categorical, Dirichlet, Gaussian, Poisson, Smooth
 from tallybayes.models import live
 from tallybayes.models.live import (
     FEW_ROWS,
@@ -91,6 +91,17 @@ def test_where_nothing_is_chosen_each_answer_is_that_of_a_fresh_reading(columns,
     for i, (row, label) in enumerate(rows(30, seed=1)):
         stream.learn(row, label, 1.0 + (i % 3))
         stream.agrees(row, rows(1, seed=i)[0][0])
+        assert LIVE in vars(stream.model)
+
+
+@pytest.mark.parametrize("width", [0, 1, 3])
+def test_a_row_is_spread_over_the_bins_of_a_smooth_density(width):
+    """Of few numbers each has a bin, in a fresh reading as well."""
+    left_out = dict.fromkeys("nktb")
+    stream = Stream(NaiveBayes({"m": Smooth(width=width, strength=4.0), **left_out}))
+    for row, label in rows(20, seed=1, gaps=0.0):
+        stream.learn(row, label)
+        stream.agrees(row)
         assert LIVE in vars(stream.model)
 
 

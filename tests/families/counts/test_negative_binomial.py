@@ -164,6 +164,26 @@ def test_one_row_says_what_a_table_of_it_says(columns, missing):
     assert len(model._fitted().parts[0].density.of_counts()) == most + 1
 
 
+def test_a_row_of_weight_2_is_two_rows_and_forgetting_undoes_learning_row_by_row():
+    """Between readings the sizes stay, and the means follow."""
+    rng = np.random.default_rng(7)
+    y = np.repeat(["a", "b"], 300)
+    x = pd.DataFrame({"x": rng.negative_binomial(2, np.where(y == "a", 0.5, 0.2))})
+    answers = []
+    for weights in ([2.0], [1.0, 1.0]):
+        model = NaiveBayes().fit(x, y)
+        assert model.schema_.loc[0, "family"] == "negative binomial"
+        before = model.predict_proba_one({"x": 4})
+        for weight in weights:
+            model.learn_one({"x": 40}, "a", weight)
+        answers.append(list(model.predict_proba_one({"x": 4}).values()))
+        for weight in weights:
+            model.forget_one({"x": 40}, "a", weight)
+        assert model.predict_proba_one({"x": 4}) == pytest.approx(before, rel=1e-12)
+    assert answers[0] != pytest.approx(list(before.values()), rel=1e-3)
+    assert answers[0] == pytest.approx(answers[1], rel=1e-12)
+
+
 def test_bad_values_are_refused_or_warned_of():
     model = fitted(NegativeBinomial(), [0, 3, 1, 9], list("aabb"))
     before = model.predict_joint_log_proba([{"x": 2}])

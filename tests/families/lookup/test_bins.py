@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallybayes import _kernels
+from tallybayes import NaiveBayes, _kernels
+from tallybayes.families import Binned
 from tallybayes.families.binned import quantile_bins, quantile_bins_of_each
 from tallybayes.tally import UNIT_ROWS, GridCounts, RowWeights
 
@@ -62,3 +64,12 @@ def test_columns_are_cut_together_as_one_by_one():
         again = np.zeros_like(counts)
         np.add.at(again.T, cell, grid.counts.T)
         np.testing.assert_allclose(again, counts)
+
+
+def test_every_bin_has_alpha_more_rows():
+    """P(bin | c) = (n_cb + α) / (n_c + α·bins)."""
+    x, y = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]}), list("uuvuvv")
+    model = NaiveBayes({"x": Binned(bins=3, alpha=0.5)}).fit(x, y)
+    found = np.exp(model.explain(x[::2]).contributions[:, :, 0])
+    expected = np.array([[2.5, 0.5], [1.5, 1.5], [0.5, 2.5]]) / 4.5
+    np.testing.assert_allclose(found, expected, rtol=1e-12)

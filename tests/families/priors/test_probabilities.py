@@ -7,13 +7,15 @@ from fractions import Fraction
 
 import mpmath as mp
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from reference.logs import ln
-from tallybayes.families import Beta, Dirichlet
+from tallybayes import NaiveBayes
+from tallybayes.families import Bernoulli, Beta, Dirichlet
 
 positive = st.one_of(st.floats(0.01, 50.0), st.sampled_from([1e-10, 1.0, 1e10]))
 whole = st.integers(0, 6)
@@ -135,6 +137,12 @@ def test_a_level_of_concentration_zero_is_certain_not_to_be():
     assert prior.log_density([0.2, 0.3, 0.5]) == -np.inf
     assert prior.log_evidence([1, 0, 0]) == -np.inf
     assert prior.updated([0, 1, 0]).mean().tolist() == [0.0, 2.0 / 3.0, 1.0 / 3.0]
+
+
+def test_the_mode_of_a_beta_is_that_of_yes():
+    """(a − 1) / (a + b − 2)."""
+    assert Beta(4, 2).mode == pytest.approx(3 / 4, rel=1e-15)
+    assert Beta(4, 2).excess == (3.0, 1.0)
 
 
 @pytest.mark.parametrize("strength", [1e-10, 1e-3, 1.0, 47.0, 1e10])
@@ -279,3 +287,11 @@ def test_a_base_of_float32_sums_to_one_as_well_as_it_can(n):
 def test_bad_priors_are_refused_with_the_rule_and_the_value(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+def test_a_column_of_two_levels_adds_the_rows_of_yes_to_yes():
+    """P(yes | c) = (n_yes + a) / (n + a + b) under Beta(a, b)."""
+    rows = pd.DataFrame({"b": ["no", "yes", "no", "no"]})
+    model = NaiveBayes({"b": Bernoulli(prior=Beta(3, 1))}).fit(rows, ["u", "u", "v", "v"])
+    found = model.explain(pd.DataFrame({"b": ["yes", "no"]})).contributions[:, :, 0]
+    np.testing.assert_allclose(np.exp(found), [[4 / 6, 3 / 6], [2 / 6, 3 / 6]], rtol=1e-12)
