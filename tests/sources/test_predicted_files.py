@@ -39,6 +39,12 @@ def write_jsonl(rows, path):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows.to_pylist()))
 
 
+def write_arrow(rows, path):
+    """A file of batches of seven rows."""
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, rows.schema) as out:
+        out.write_table(rows, 7)
+
+
 @pytest.fixture
 def source(request, tmp_path):
     """The rows as a source of some kind; patterns are two files, of whose columns the order
@@ -58,8 +64,7 @@ def source(request, tmp_path):
     elif kind == "jsonl":
         write_jsonl(ROWS, path)
     elif kind == "arrow":
-        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, ROWS.schema) as out:
-            out.write_table(ROWS, 7)
+        write_arrow(ROWS, path)
     else:
         pq.write_table(ROWS, path, row_group_size=7)
     return ds.dataset(path) if kind == "dataset" else path
@@ -122,10 +127,11 @@ def test_text_and_typed_files_are_not_predicted_together(tmp_path):
 def test_a_row_that_is_not_admitted_is_named_with_its_place(tmp_path):
     model = NaiveBayes({"n": Poisson()}).fit(pa.table({"n": [1, 2], "y": [0, 1]}), "y")
     bad = pa.table({"n": [*range(49), -4], "y": [0, 1] * 25})
-    pq.write_table(pa.table({"n": [1], "y": [0]}), tmp_path / "1.parquet")
-    pq.write_table(bad, tmp_path / "2.parquet")
-    with pytest.raises(ValueError, match=r"2\.parquet: .*row 49.*'n'.*-4"):
-        list(model.predict_rows(tmp_path).record_batches())
+    for kind, write in (("parquet", pq.write_table), ("arrow", write_arrow)):
+        write(pa.table({"n": [1], "y": [0]}), tmp_path / f"1.{kind}")
+        write(bad, tmp_path / f"2.{kind}")
+        with pytest.raises(ValueError, match=rf"2\.{kind}: .*row 49.*'n'.*-4"):
+            list(model.predict_rows(str(tmp_path / f"*.{kind}")).record_batches())
     write_csv(bad, tmp_path / "bad.csv")
     with pytest.raises(ValueError, match=r"bad\.csv, line 51: .*row 49.*'n'.*-4"):
         list(model.predict_rows(tmp_path / "bad.csv").record_batches())
