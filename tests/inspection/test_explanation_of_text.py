@@ -37,6 +37,16 @@ def test_terms_add_up_to_what_the_column_adds(model, column, row):
     assert np.all(np.diff(np.abs(document.for_label)) <= 0.0)
 
 
+def test_terms_speak_for_the_predicted_class_against_the_next_one():
+    rows = [{"t": text} for text in ("good film", "good fine film", "bad film")] * 10
+    model = NaiveBayes({"t": Text()}).fit(rows, ["yes", "maybe", "no"] * 10)
+    document = model.explain_one({"t": "good film"}).document("t")
+    *_, following, best = np.argsort(document.base + document.contributions.sum(axis=0)).tolist()
+    assert [document.classes[k] for k in (best, following)] == ["yes", "maybe"]
+    apart = document.contributions[:, best] - document.contributions[:, following]
+    assert document.for_label == pytest.approx(apart)
+
+
 def test_classes_without_rows_are_told_nothing():
     model = WeightedNaiveBayes(COLUMNS, classes=["maybe", "no", "yes"]).fit(ROWS, LABELS)
     document = model.explain_one(ASKED[0]).document("t")

@@ -150,6 +150,8 @@ def test_evaluate_counts_classes_that_the_model_does_not_know(run, model, tmp_pa
     found = run("evaluate", model, "new.csv", "--json").document["estimate"]
     assert found["unknown_class_rows"] == 1
     assert found["log_loss"] is None
+    right = sum(c["rows"] for c in found["confusion"] if c["actual"] == c["predicted"])
+    assert found["accuracy"] == pytest.approx(right / 240)  # no row of an unknown class is
     assert {"actual": "(unknown)"}.items() <= found["confusion"][-1].items()
     assert "infinite" in run("evaluate", model, "new.csv").out
 
