@@ -23,11 +23,10 @@ EXITED = "[JAVA_GATEWAY_EXITED] Java gateway process exited before sending its p
 NOT_SET = "JAVA_HOME is not set"
 NOT_THERE = "bin/java: No such file or directory"
 
-FOLDERS = (tallybayes.engines.spark, tallybayes.sources.spark)
+FOLDER = tallybayes.sources.spark
 OWN = [
-    f"{folder.__name__}.{module.name}"
-    for folder in FOLDERS
-    for module in pkgutil.iter_modules(folder.__path__)
+    tallybayes.engines.spark.__name__,
+    *(f"{FOLDER.__name__}.{module.name}" for module in pkgutil.iter_modules(FOLDER.__path__)),
 ]
 
 IMPORTS = f"""
