@@ -56,7 +56,7 @@ SERVER.set_forkserver_preload(
         "tallybayes.cli.files",
         "tallybayes.cli.models",
         "tallybayes.cli.table_models",
-        "tallybayes.estimators.persistence.model_files",
+        "tallybayes.estimators.loading",
     ]
 )
 """Each command is a process of its own, forked from one that has imported what it needs, so that

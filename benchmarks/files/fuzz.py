@@ -20,7 +20,7 @@ from benchmarks.files.kinds import KINDS, TALLIES, Kind
 from benchmarks.files.mutations import mutated
 from benchmarks.memory import PeakMeter
 from tallybayes.errors import ModelFileError
-from tallybayes.estimators.persistence.model_files import load_or_count
+from tallybayes.estimators.loading import load_or_count
 
 __all__ = ["MEMORY", "Outcome", "Seed", "Tried", "fuzz", "seeds", "try_file"]
 

@@ -2,17 +2,18 @@ from tallybayes import _kernels as _kernels
 from tallybayes.bayes import bayes_rule, update
 from tallybayes.cross_validation import cross_validate, leave_one_out
 from tallybayes.diagnosis.doctor import doctor
-from tallybayes.estimators.arrays.bernoulli import BernoulliNB
-from tallybayes.estimators.arrays.categorical import CategoricalNB
-from tallybayes.estimators.arrays.complement import ComplementNB
-from tallybayes.estimators.arrays.gaussian import GaussianNB
-from tallybayes.estimators.arrays.multinomial import MultinomialNB
-from tallybayes.estimators.persistence.model_files import load
-from tallybayes.estimators.tables.collecting import collect
-from tallybayes.estimators.tables.lazy import LazyNaiveBayes
-from tallybayes.estimators.tables.naive_bayes import NaiveBayes
-from tallybayes.estimators.tables.weighted import WeightedNaiveBayes
-from tallybayes.estimators.text.text_nb import TextNB
+from tallybayes.estimators.arrays import (
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    GaussianNB,
+    MultinomialNB,
+)
+from tallybayes.estimators.lazy import LazyNaiveBayes
+from tallybayes.estimators.loading import load
+from tallybayes.estimators.naive_bayes import NaiveBayes, collect
+from tallybayes.estimators.text import TextNB
+from tallybayes.estimators.weighted import WeightedNaiveBayes
 from tallybayes.families.registry import register_family
 from tallybayes.progress import set_progress
 from tallybayes.sources.databases.opening import sql, table

@@ -11,17 +11,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 _HOME = {
-    "CountVectorizer": "tallybayes.estimators.text.count_vectorizer",
-    "TermWeighting": "tallybayes.estimators.text.term_weighting",
-    "TextNB": "tallybayes.estimators.text.text_nb",
+    "CountVectorizer": "tallybayes.estimators.vectorizer",
+    "TermWeighting": "tallybayes.estimators.vectorizer",
+    "TextNB": "tallybayes.estimators.text",
 }
 
 __all__ = ["CountVectorizer", "TermWeighting", "TextNB"]
 
 if TYPE_CHECKING:
-    from tallybayes.estimators.text.count_vectorizer import CountVectorizer
-    from tallybayes.estimators.text.term_weighting import TermWeighting
-    from tallybayes.estimators.text.text_nb import TextNB
+    from tallybayes.estimators.text import TextNB
+    from tallybayes.estimators.vectorizer import CountVectorizer, TermWeighting
 
 
 def __getattr__(name: str) -> Any:

@@ -13,7 +13,7 @@ import scipy.stats
 from estimators.small_table import DATA, EVERY, Y
 from tallybayes import NaiveBayes, load
 from tallybayes.distributions import GroupOfCounts, LevelColumn, NumberColumn
-from tallybayes.estimators import distribution_attributes as as_distributions
+from tallybayes.estimators import distributions as as_distributions
 from tallybayes.families import Binned, Categorical, Gaussian, Multinomial, Poisson, Smooth
 
 N = 400

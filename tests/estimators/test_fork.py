@@ -16,7 +16,7 @@ SCRIPT = """
 import os, signal, threading, time, warnings
 import numpy as np
 from tallybayes import GaussianNB, NaiveBayes, TextNB
-from tallybayes.estimators.locked_learning import LIVE, lock_of
+from tallybayes.estimators.base import LIVE, lock_of
 
 warnings.simplefilter("ignore")
 x, y = np.array([[0.0], [1.0], [2.0], [4.0]]), np.array(["u", "v", "u", "v"])

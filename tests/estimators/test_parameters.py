@@ -9,7 +9,7 @@ import pytest
 from sklearn.utils._param_validation import InvalidParameterError
 
 from tallybayes import BernoulliNB, GaussianNB, MultinomialNB, NaiveBayes, WeightedNaiveBayes
-from tallybayes.estimators import parameters
+from tallybayes.estimators import base
 
 X = np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 1.0], [0.0, 1.0]])
 Y = np.array([0, 0, 1, 1])
@@ -73,7 +73,7 @@ def test_no_more_are_remembered_than_a_few(monkeypatch):
     class Other(MultinomialNB):
         pass
 
-    monkeypatch.setattr(parameters, "MAX_ACCEPTED", 3)
+    monkeypatch.setattr(base, "MAX_ACCEPTED", 3)
     for alpha in np.linspace(0.5, 1.0, 9).tolist():
         assert Other(alpha=alpha).fit(X, Y).predict(X).shape == (4,)
         assert 1 <= len(Other._accepted) <= 3

@@ -21,7 +21,7 @@ from tallybayes import (
     NaiveBayes,
     WeightedNaiveBayes,
 )
-from tallybayes.estimators.locked_learning import LOCK
+from tallybayes.estimators.base import LOCK
 
 ARRAYS = [GaussianNB, MultinomialNB, ComplementNB, BernoulliNB, CategoricalNB]
 TABLES = [NaiveBayes, WeightedNaiveBayes]

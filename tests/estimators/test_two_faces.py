@@ -7,9 +7,9 @@ import inspect
 import pytest
 
 import tallybayes
-from tallybayes.estimators.arrays.base import ArrayClassifier
+from tallybayes.estimators.array_base import ArrayClassifier
 from tallybayes.estimators.base import TallyClassifier
-from tallybayes.estimators.tables.base import TableClassifier
+from tallybayes.estimators.table_base import TableClassifier
 from tallybayes.models.array import ArrayModel
 from tallybayes.models.table import TableModel
 

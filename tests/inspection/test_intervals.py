@@ -96,12 +96,12 @@ def test_bounds_hold_the_prediction_and_depend_on_nothing_else(case):
 
 
 def test_rows_are_taken_in_parts_of_one_set_of_draws(monkeypatch):
-    from tallybayes.estimators.tables import calibrated
+    from tallybayes.estimators import naive_bayes
 
     X, y = some_rows()
     model = NaiveBayes(EVERY, missing="level").fit(X, y)
     whole = model.predict_proba_interval(X[:50], n_draws=50)
-    monkeypatch.setattr(calibrated, "MAX_DRAWN", 50 * 3 * 7)  # seven rows at once
+    monkeypatch.setattr(naive_bayes, "MAX_DRAWN", 50 * 3 * 7)  # seven rows at once
     parts = model.predict_proba_interval(X[:50], n_draws=50)
     np.testing.assert_allclose(parts, whole, rtol=1e-12, atol=1e-15)
 

@@ -12,7 +12,7 @@ import tallybayes as tb
 import tallybayes.families
 from tallybayes import persistence
 from tallybayes.engines.arrays import ArrayEngine
-from tallybayes.estimators.persistence import model_files as files
+from tallybayes.estimators import loading as files
 from tallybayes.tally import ClassCounts, effective_row_weight, effective_rows
 from tallybayes.testing.strategies import Frame, batches, columns, frames
 from tallybayes.testing.strategies import weights as weights_of

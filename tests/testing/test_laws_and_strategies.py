@@ -302,7 +302,7 @@ def test_unknown_kinds_and_families_are_refused():
 LOADING = """
 import sys
 import tallybayes
-import tallybayes.estimators.persistence.model_files, tallybayes.estimators.tables.naive_bayes
+import tallybayes.estimators.loading, tallybayes.estimators.naive_bayes
 assert "tallybayes.testing" not in sys.modules
 import tallybayes.testing.checks, tallybayes.testing.laws
 assert "hypothesis" not in sys.modules

@@ -12,10 +12,10 @@ from tallybayes.cli.notes import note_unlabelled
 from tallybayes.cli.options import ClassWeight
 from tallybayes.cli.places import need_columns
 from tallybayes.cli.rows import Plan, Rows
-from tallybayes.estimators.tables.base import TableClassifier
-from tallybayes.estimators.tables.naive_bayes import NaiveBayes
-from tallybayes.estimators.tables.sources.counted_rows import Counted, Sample
-from tallybayes.estimators.tables.weighted import WeightedNaiveBayes
+from tallybayes.estimators.naive_bayes import NaiveBayes
+from tallybayes.estimators.sources import Counted, Sample
+from tallybayes.estimators.table_base import TableClassifier
+from tallybayes.estimators.weighted import WeightedNaiveBayes
 from tallybayes.sources.cells import Kind
 
 __all__ = ["MAX_SAMPLE_ROWS", "Counting", "count"]

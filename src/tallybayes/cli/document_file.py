@@ -14,8 +14,8 @@ from tallybayes.cli.documents import DocumentBatch, DocumentSource
 from tallybayes.cli.interrupts import need_none, replacement_of
 from tallybayes.cli.kinds import KnownClasses, digest_of
 from tallybayes.errors import ModelFileError
-from tallybayes.estimators.persistence.saving import save
-from tallybayes.estimators.text.text_nb import TextNB
+from tallybayes.estimators.saving import save
+from tallybayes.estimators.text import TextNB
 from tallybayes.persistence import Unfit, flag, optional, record, text
 from tallybayes.tables import Column, Strings
 

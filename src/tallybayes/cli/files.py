@@ -266,8 +266,8 @@ def load(path: str) -> ModelFile | DocumentFile:
     """
     need_model(path)
     import_estimators()
-    from tallybayes.estimators.persistence.model_files import load_or_count
-    from tallybayes.estimators.persistence.saving import form_of_class
+    from tallybayes.estimators.loading import load_or_count
+    from tallybayes.estimators.saving import form_of_class
 
     model, extra = load_or_count(path)
     form = form_of_class(type(model))

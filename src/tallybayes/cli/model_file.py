@@ -18,8 +18,8 @@ from tallybayes.cli.places import need_group, need_kept, need_target, need_weigh
 from tallybayes.cli.rows import Plan, Rows
 from tallybayes.engines.contract import Sampler
 from tallybayes.errors import ModelFileError, listed
-from tallybayes.estimators.persistence.saving import save
-from tallybayes.estimators.tables.base import TableClassifier
+from tallybayes.estimators.saving import save
+from tallybayes.estimators.table_base import TableClassifier
 from tallybayes.models.table import TableModel
 from tallybayes.models.weighted import Term
 from tallybayes.persistence import (

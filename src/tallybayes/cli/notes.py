@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from tallybayes.cli.documents import DocumentSource
     from tallybayes.cli.model_file import ModelFile
     from tallybayes.cli.rows import Rows
-    from tallybayes.estimators.tables.base import TableClassifier
-    from tallybayes.estimators.text.text_nb import TextNB
+    from tallybayes.estimators.table_base import TableClassifier
+    from tallybayes.estimators.text import TextNB
     from tallybayes.schema import Schema
 
 __all__ = [

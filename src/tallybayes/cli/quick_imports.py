@@ -58,9 +58,9 @@ COMPILED = {
 
 CLASSIFIERS = (
     "tallybayes.cross_validation",
-    "tallybayes.estimators.tables.naive_bayes",
-    "tallybayes.estimators.tables.weighted",
-    "tallybayes.estimators.persistence.model_files",
+    "tallybayes.estimators.naive_bayes",
+    "tallybayes.estimators.weighted",
+    "tallybayes.estimators.loading",
 )
 
 GARBAGE_THRESHOLD = 50_000  # objects that are made between two searches for garbage

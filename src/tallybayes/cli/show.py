@@ -11,7 +11,7 @@ from tallybayes.cli.model_file import ModelFile
 from tallybayes.cli.options import ChosenRows
 from tallybayes.cli.rows import Rows
 from tallybayes.cli.show_text import say_terms, terms_as_json
-from tallybayes.estimators.tables.weighted import WeightedNaiveBayes
+from tallybayes.estimators.weighted import WeightedNaiveBayes
 from tallybayes.explain.importances import terms_apart
 from tallybayes.models.rows import values_of_columns
 from tallybayes.models.weighted import weights_of

@@ -38,8 +38,8 @@ from tallybayes.cli.show import (
 from tallybayes.cross_validation import held_out_predictions, usual_folds
 from tallybayes.engines.contract import sampled_rows
 from tallybayes.errors import TallyWarning
-from tallybayes.estimators.tables.calibrated import Calibrated
-from tallybayes.estimators.tables.weighted import WeightedNaiveBayes
+from tallybayes.estimators.naive_bayes import Calibrated
+from tallybayes.estimators.weighted import WeightedNaiveBayes
 from tallybayes.explain.importances import UNINFORMATIVE
 
 __all__ = ["FitRequest", "TableModels", "fit", "held_out_figures"]

@@ -15,8 +15,8 @@ from tallybayes.cli.documents import DocumentBatch, DocumentSource
 from tallybayes.cli.messages import Failure
 from tallybayes.engines.contract import row_hashes
 from tallybayes.errors import StaleWarning
-from tallybayes.estimators.text.given_documents import aged
-from tallybayes.estimators.text.text_nb import TextNB
+from tallybayes.estimators.text import TextNB
+from tallybayes.estimators.vectorizer import aged
 
 __all__ = ["MAX_SAMPLE_CHARACTERS", "DocumentSample", "learned"]
 

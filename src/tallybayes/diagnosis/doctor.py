@@ -313,7 +313,7 @@ def _opened(
 ) -> Any:
     if read is not None:
         return read(list(paths), **options)
-    from tallybayes.estimators.tables.sources.part_by_part import rows_of
+    from tallybayes.estimators.sources import rows_of
 
     rows = rows_of(source)
     if rows.once:
@@ -528,7 +528,7 @@ def _tried(source: Any, target: str, families: Mapping[str, Any]) -> tuple[str, 
     """What comes of a fit to the first rows, and whether it succeeds."""
     import warnings
 
-    from tallybayes.estimators.tables.naive_bayes import NaiveBayes
+    from tallybayes.estimators.naive_bayes import NaiveBayes
     from tallybayes.families import Categorical
 
     columns = {n: None if family is None else Categorical() for n, family in families.items()}

@@ -1,46 +1,616 @@
-"""Base of the classifiers of arrays and of tables: labels, weights, class priors, copies."""
+"""What all classifiers share: parameters, predictions, SQL and the report, and learning."""
 
 from __future__ import annotations
 
 import copy
+import functools
+import os
+import threading
+import warnings
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from numbers import Real
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Literal, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from tallybayes import scoring
 from tallybayes.errors import IncompatibleTallies
-from tallybayes.estimators.locked_learning import LOCK
-from tallybayes.estimators.parameters import CheckedParameters
-from tallybayes.estimators.predicting import Predicting
 from tallybayes.explain.warnings import warn_of_light_rows
 from tallybayes.families.class_prior import ClassPrior
+from tallybayes.forking import new_lock
 from tallybayes.leaving_out import posterior_without
 from tallybayes.models.base import Model, same
 from tallybayes.models.class_weights import (
     ClassWeights,
+    by_class,
     changed,
     learnable,
     resolved,
     weighted,
 )
+from tallybayes.parameters import Formula
+from tallybayes.parameters.formula import Kind
+from tallybayes.progress import learning_shown
+from tallybayes.readable import html_table
+from tallybayes.tally import TableTally
 from tallybayes.validation import (
     codes_of,
     labels_and_codes,
+    like,
     read_groups,
     read_labels,
     read_weights,
     warn_of_other_order,
 )
 
-__all__ = ["TallyClassifier", "class_prior_of"]
+if TYPE_CHECKING:
+    from tallybayes.reporting import Language, Report
 
+__all__ = [
+    "LIVE",
+    "LOCK",
+    "CheckedParameters",
+    "Predicting",
+    "Reported",
+    "SaysSQL",
+    "ShownInNotebooks",
+    "TallyClassifier",
+    "class_prior_of",
+    "draw_waterfall",
+    "learning",
+    "lock_of",
+    "take_place",
+    "twin_of",
+]
+
+
+# ---- the parameters of an estimator: their values, and scikit-learn's check of them --------------
+# The check reads the signature of the class and tries each constraint, which takes longer than to
+# count some hundred rows. Plain values cannot change, so what was accepted once is not checked
+# again.
+PLAIN_TYPES = frozenset((type(None), bool, int, float, str))
+MAX_ACCEPTED = 64  # sets of parameters that are remembered of each class
+
+Plain = tuple[tuple[type, ...], tuple[Any, ...]]
+
+
+class CheckedParameters(BaseEstimator):  # type: ignore[misc]
+    """Base of estimators whose parameters are checked when they learn. Not for direct use."""
+
+    _own_parameter_names: ClassVar[list[str]]
+    _accepted: ClassVar[frozenset[Plain]]
+
+    def _validate_params(self) -> None:
+        plain = self._plain_parameters()
+        if plain is None or plain not in type(self).__dict__.get("_accepted", ()):
+            super()._validate_params()
+            self._remember(plain)
+
+    def _plain_parameters(self) -> Plain | None:
+        """The values with their types; None if one of them may change."""
+        values = self._parameters()
+        types = tuple(map(type, values))
+        return (types, values) if PLAIN_TYPES.issuperset(types) else None
+
+    @classmethod
+    def _remember(cls, plain: Plain | None) -> None:
+        """Keeps what was accepted, for this class alone."""
+        if plain is not None:
+            accepted: frozenset[Plain] = cls.__dict__.get("_accepted", frozenset())
+            kept = accepted if len(accepted) < MAX_ACCEPTED else ()
+            # replaced in one step: other threads read the old set or the new one
+            cls._accepted = frozenset([*kept, plain])
+
+    def _parameters(self) -> tuple[Any, ...]:
+        return tuple([self.__dict__[name] for name in self._parameter_names()])
+
+    @classmethod
+    def _parameter_names(cls) -> list[str]:
+        names: list[str] | None = cls.__dict__.get("_own_parameter_names")
+        if names is None:
+            names = cls._own_parameter_names = cls._get_param_names()
+        return names
+
+
+# ---- in notebooks: scikit-learn's diagram of the parameters, and what was learned ----------------
+# scikit-learn's contract for this is two methods, which are the same in all versions from 1.6 on.
+MAX_SHOWN = 10
+"""Classes, and columns, that are listed."""
+
+
+class ShownInNotebooks:
+    """Base of classifiers that show in a notebook what they have learned. Not for direct use."""
+
+    def __dir__(self) -> list[str]:
+        """The attributes that can be read: a model that lost all its rows has fewer."""
+        return [name for name in object.__dir__(self) if _has(self, name)]
+
+    def _repr_html_inner(self) -> str:
+        html: str = super()._repr_html_inner()  # type: ignore[misc]
+        return html + _learned(self)
+
+    def _repr_mimebundle_(self, **more: Any) -> dict[str, str]:
+        found: dict[str, str] = super()._repr_mimebundle_(**more)  # type: ignore[misc]
+        if "text/html" in found:
+            found["text/html"] += _learned(self)
+        return found
+
+
+def _has(model: Any, name: str) -> bool:
+    try:
+        getattr(model, name)
+    except (AttributeError, ValueError):
+        return False
+    return True
+
+
+def _learned(model: Any) -> str:
+    """What a fitted model holds, as HTML; nothing for one that is not fitted."""
+    try:
+        held = model._fitted()
+    except (NotFittedError, ValueError):  # a ValueError of one that lost all its documents
+        return ""
+    if not len(model.classes_):  # or all its rows
+        return ""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        head, columns = _columns(model, held)
+        classes = _classes(model)
+    return f"<details open><summary>What was learned: {head}</summary>{classes}{columns}</details>"
+
+
+def _classes(model: Any) -> str:
+    """The classes with their rows, the largest first."""
+    counted = model.class_count_ if hasattr(model, "class_count_") else model.tally_.documents
+    rows = np.asarray(counted, dtype=np.float64)
+    order = np.argsort(-rows, kind="stable")[:MAX_SHOWN].tolist()
+    labels, total = np.asarray(model.classes_).tolist(), max(float(rows.sum()), 1e-300)
+    lines = [(labels[k], f"{rows[k]:,.10g}", f"{100.0 * rows[k] / total:.1f} %") for k in order]
+    return html_table(["class", "rows", "share"], lines, _more(len(rows), "classes"))
+
+
+def _columns(model: Any, held: Any) -> tuple[str, str]:
+    """How many classes and columns there are, and the columns."""
+    n = len(model.classes_)
+    head = f"{n} class{'es' if n != 1 else ''}"
+    if hasattr(model, "tally_") and hasattr(model.tally_, "n_terms"):
+        return f"{head}, {model.tally_.n_terms:,} terms", ""
+    if not hasattr(held, "columns_read"):
+        return f"{head}, {model.n_features_in_:,} columns", ""
+    read = held.columns_read
+    table = html_table(
+        ["column", "holds", "family"],
+        [(r.name, r.holds, r.family) for r in read[:MAX_SHOWN]],
+        _more(len(read), "columns"),
+    )
+    details = f"<details><summary>Columns</summary>{table}</details>"
+    return f"{head}, {len(read):,} column{'s' if len(read) != 1 else ''}", details
+
+
+def _more(n: int, what: str) -> str:
+    return f"… and {n - MAX_SHOWN:,} more {what}" if n > MAX_SHOWN else ""
+
+
+# ---- methods of every fitted classifier: predictions, fitted attributes, saving ------------------
 Array = NDArray[np.float64]
 
 
+class Predicting(ShownInNotebooks, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of classifiers that hold a model. Not for direct use."""
+
+    @abstractmethod
+    def _read_rows(self, x: Any, *, learning: bool = False) -> Any:
+        """X as the kernels read it; `learning` for rows to count."""
+
+    @property
+    def _name(self) -> str:
+        return type(self).__name__
+
+    def _fitted(self) -> Model:
+        model = self.__dict__.get("_model")
+        if model is None:
+            raise NotFittedError(
+                f"This {self._name} instance is not fitted yet. Call 'fit' or 'partial_fit' with "
+                "appropriate arguments before using this estimator."
+            )
+        return model  # type: ignore[no-any-return]
+
+    def _attribute(self, name: str) -> Model:
+        """The model, for a fitted attribute; AttributeError before it is fitted."""
+        model = self.__dict__.get("_model")
+        if model is None:
+            raise AttributeError(f"{self._name} has no attribute {name!r} before it is fitted")
+        return model  # type: ignore[no-any-return]
+
+    # ---- predicting ------------------------------------------------------------------------------
+    def predict(self, X: Any) -> Any:
+        """The most probable class of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix (n_rows, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        array (n_rows,)
+            Labels; of equally probable classes the first.
+
+        Raises
+        ------
+        ValueError
+            For other features than in training, or values that they do not admit.
+        """
+        model = self._fitted()
+        best = scoring.best_class(model.score, self._read_rows(X))
+        return like(X, model.tally.schema.classes[best])
+
+    def predict_joint_log_proba(self, X: Any) -> Any:
+        """log P(c) + log p(x | c), in nats.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix (n_rows, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        array (n_rows, n_classes)
+            −inf where a class rules a row out.
+        """
+        model = self._fitted()
+        x = self._read_rows(X)
+        return like(X, self._as_output(scoring.joint_log_likelihood(model.score, x), x))
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """log P(c | x), in nats.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix (n_rows, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        array (n_rows, n_classes)
+            A row that every class rules out gets the class prior, with a RuledOutWarning.
+        """
+        return like(X, self._posterior(X, log=True))
+
+    def predict_proba(self, X: Any) -> Any:
+        """P(c | x).
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix (n_rows, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        array (n_rows, n_classes)
+            Rows sum to 1. A row that every class rules out gets the class prior, with a
+            RuledOutWarning.
+        """
+        return like(X, self._posterior(X, log=False))
+
+    def _posterior(self, X: Any, *, log: bool) -> Array:
+        model = self._fitted()
+        x = self._read_rows(X)
+        return self._as_output(scoring.posterior(model.score, x, model.log_prior, log=log), x)
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """The share of rows whose label is predicted.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix (n_rows, n_features)
+            Rows to predict.
+        y : array-like (n_rows,)
+            Their labels.
+        sample_weight : array-like (n_rows,), optional
+            How much each row counts; 1 by default.
+
+        Returns
+        -------
+        float
+            The accuracy, by weight.
+        """
+        warn_of_other_order(X, y, sample_weight)
+        return float(super().score(X, y, sample_weight))
+
+    def _as_output(self, scores: Array, x: Any) -> Array:
+        """Scores in the type that scikit-learn returns for these rows."""
+        return scores
+
+    # ---- fitted attributes -----------------------------------------------------------------------
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """Class labels, sorted, (n_classes,)."""
+        return self._attribute("classes_").schema.classes
+
+    @property
+    def class_count_(self) -> Array:
+        """Rows, or weight, of each class, float64 (n_classes,)."""
+        return self._attribute("class_count_").tally.classes.count.copy()
+
+    @property
+    def class_weight_(self) -> dict[Any, float]:
+        """What a row's weight was multiplied by, by label, for each class."""
+        model = self._attribute("class_weight_")
+        weights = by_class(model.class_weight, model.schema.classes)
+        return dict(zip(model.schema.classes.tolist(), weights.tolist(), strict=True))
+
+    @property
+    def tally_(self) -> TableTally:
+        """Everything that was counted. The model takes a copy before it changes it again."""
+        return self._attribute("tally_").sharing().tally
+
+    # ---- saving ----------------------------------------------------------------------------------
+    def save(self, path: str | os.PathLike[str] | BinaryIO) -> None:
+        """Write the model to a file that :func:`tallybayes.load` reads.
+
+        The file is a safetensors file with a checksum. It holds counts and hyperparameters, no rows
+        and no code; an existing file is replaced whole or not at all. A file opened for writing
+        bytes may be given in place of a path.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to write.
+
+        Raises
+        ------
+        ModelFileError
+            A ValueError: labels or parameters that a file cannot hold.
+        OSError
+            If the file cannot be written.
+        """
+        from tallybayes.estimators.saving import save
+
+        save(self, path)
+
+
+# ---- the ``to_sql`` method of classifiers --------------------------------------------------------
+Dialect = Literal["duckdb", "postgres", "spark", "bigquery", "snowflake"]
+
+
+class SaysSQL:
+    """Base of classifiers with a ``to_sql`` method. Not for direct use."""
+
+    if TYPE_CHECKING:
+
+        def _fitted(self) -> Any: ...
+
+    def to_sql(
+        self,
+        table: str | Sequence[str],
+        dialect: Dialect = "duckdb",
+        *,
+        names: Mapping[str, str] | Sequence[str] | None = None,
+        types: Mapping[str, Kind] | None = None,
+        keep: Sequence[str] = (),
+    ) -> str:
+        """One SELECT that predicts the rows of a table where they lie.
+
+        Its result has the column ``prediction`` with the label that :meth:`predict` returns, and
+        for each class a column ``p(label)`` with the probability that :meth:`predict_proba`
+        returns, in the order of ``classes_``.
+        (BigQuery has no such names: they are ``p0_label``, … there.) A row that :meth:`predict`
+        refuses, because of an infinite number, a negative count or a level that is an error, has
+        NULL in all of them. Names, levels and labels are quoted, whatever characters they hold.
+
+        NULL has also what :meth:`predict` answers, but SQL does not compute exactly: counts above
+        2²⁰, or not whole, in a column read by a formula such as ``NegativeBinomial()``; and rows
+        with a missing value among more than eight columns read with their covariance.
+
+        Parameters
+        ----------
+        table : str or sequence of str
+            The name of the table, or schema and table. It is quoted, and so are the columns: where
+            the database folds names, give them as it stores them.
+        dialect : {"duckdb", "postgres", "spark", "bigquery", "snowflake"}, default="duckdb"
+            Whose SQL.
+        names : mapping or sequence of str, optional
+            What the table calls the model's columns: by their names, or all of them in order. A
+            model of arrays without names needs it.
+        types : mapping, optional
+            By column of the model, what the table's column holds, where that is not what was
+            learned: "text", "number", "integer", "decimal", "boolean" or "date". A column of levels
+            is taken for text (booleans where its levels are True and False), so that levels that
+            are stored as numbers need it.
+        keep : sequence of str, optional
+            Columns of the table that the result has besides, before the others.
+
+        Returns
+        -------
+        str
+            A statement without a semicolon: it can stand in ``CREATE VIEW … AS`` or ``FROM (…)``.
+
+        Raises
+        ------
+        ValueError
+            For what SQL cannot express, by name: columns of text, columns that hold numbers and
+            strings, groups of counts under a Dirichlet prior, densities of other packages; for a
+            name that the dialect cannot have, or a statement that is beyond its limits.
+        """
+        from tallybayes.export.statement import select
+
+        formula = self._formula()
+        return select(formula, table, dialect, names=_given(formula, names), kinds=types, keep=keep)
+
+    def _formula(self) -> Formula:
+        """What the model predicts."""
+        formula: Formula = self._fitted().formula()
+        return formula
+
+
+def _given(formula: Formula, names: Mapping[str, str] | Sequence[str] | None) -> dict[str, str]:
+    """The table's names of the model's columns."""
+    known = list(formula.kinds)
+    if names is None:
+        if not formula.has_names:
+            raise ValueError(
+                f"the model was trained on {len(known)} columns without names: give those of the "
+                "table in names=, in this order"
+            )
+        return {}
+    if isinstance(names, Mapping):
+        strange = [name for name in names if name not in formula.kinds]
+        if strange:
+            raise ValueError(f"names= names {strange[0]!r}, which is not a column of the model")
+        return dict(names)
+    if isinstance(names, str) or len(names) != len(known):
+        raise ValueError(
+            f"names= has the names of all {len(known)} columns of the model in order, or is a "
+            f"mapping of some; got {names!r}"
+        )
+    return dict(zip(known, names, strict=True))
+
+
+# ---- the report, and the picture of an explanation -----------------------------------------------
+# They are imported when they are asked for, because Matplotlib and templates are extras.
+def draw_waterfall(explanation: Any, **options: Any) -> Any:
+    """The waterfall of an explanation; options are those of ``from_explanation``."""
+    from tallybayes.plots import WaterfallDisplay
+
+    return WaterfallDisplay.from_explanation(explanation, **options)
+
+
+class Reported:
+    """A classifier that shows itself on one page. Not for direct use."""
+
+    def report(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        learned: bool | None = None,
+        about: Mapping[str, str] | None = None,
+        lang: Language = "en",
+    ) -> Report:
+        """One page of HTML that shows the model and how good it is on these rows.
+
+        The page needs no network and no other file: figures with intervals, a nomogram, rows with
+        the reasons for their classes, each column with what its values add, and curves. Of more
+        than 50,000 rows a random sample is predicted. It needs the extra ``report`` (Jinja2).
+
+        Parameters
+        ----------
+        X : rows (n_rows, n_features)
+            Rows to judge the model by: new ones, or those that it has learned.
+        y : array-like (n_rows,)
+            Their labels.
+        sample_weight : array-like (n_rows,), optional
+            Weights of the rows; of learned rows, those that they were learned with.
+        groups : array-like (n_rows,), optional
+            Rows of a group are left out together; see :meth:`fit`.
+        learned : bool, optional
+            Whether the model has learned these rows. Then each is predicted by what is learned
+            without it: a table is cross-validated, and weights are learned again, which gives the
+            figures that the fit states. By default, whether the model's counts can hold these rows;
+            of arrays and documents, whether the classes weigh what they weigh in the model.
+        about : mapping, optional
+            What the heading names: the "target", by default the name of y, the file of the "model"
+            and the "data".
+        lang : {"en", "zh"}, default="en"
+            The language of the page.
+
+        Returns
+        -------
+        Report
+            Shows itself in a notebook; ``save("report.html")`` writes the page.
+
+        Raises
+        ------
+        ImportError
+            Without Jinja2.
+        ValueError
+            For bad rows or labels, or a language that there is not.
+        """
+        from tallybayes.reporting import report_of
+
+        return report_of(
+            self,
+            X,
+            y,
+            sample_weight=sample_weight,
+            groups=groups,
+            learned=learned,
+            about=about,
+            lang=lang,
+        )
+
+
+# ---- learning by one thread at a time, on a copy that replaces the model at the end --------------
+# So no batch is lost if several threads learn, other threads read the model as it was before or as
+# it is afterwards, and a refused call changes nothing.
+LOCK = "_lock"
+"""The attribute that holds an estimator's lock. It is not copied, and not part of a pickle."""
+LIVE = "_live"
+"""The attribute that holds a score that follows rows one by one; other learning drops it."""
+
+LONG = frozenset({"fit", "partial_fit", "recalibrate", "reweight", "count_from"})
+"""Methods that may take so long that a progress bar is due."""
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def lock_of(estimator: Any) -> threading.RLock:
+    """The lock that learning takes; made when it is first asked for."""
+    held: dict[str, threading.RLock] = estimator.__dict__
+    return held.get(LOCK) or new_lock(estimator, LOCK, in_place=False)
+
+
+def twin_of(estimator: Any) -> Any:
+    """Another estimator with the same attributes, its lock and its model the same ones."""
+    twin = object.__new__(type(estimator))
+    twin.__dict__.update(estimator.__dict__)
+    twin.__dict__.pop(LIVE, None)
+    return twin
+
+
+def take_place(twin: Any, estimator: Any) -> None:
+    """Gives the estimator its twin's attributes, without those that are gone.
+
+    It is one step for signals and other threads: Python looks for both after a call, not after an
+    operator, and the first call after the attributes have changed is one that drops all others.
+    """
+    held = estimator.__dict__
+    gone = map(held.__delitem__, held.keys() - twin.__dict__.keys())
+    held |= twin.__dict__
+    deque(gone, maxlen=0)
+
+
+def learning(method: Method) -> Method:
+    """A method that learns, on a twin that takes the estimator's place when it is done.
+
+    Methods that only read take no lock.
+    """
+
+    name = method.__name__
+
+    @functools.wraps(method)
+    def learn(self: Any, *args: Any, **kwargs: Any) -> Any:
+        shown = learning_shown(f"{type(self).__name__}.{name}") if name in LONG else nullcontext()
+        with lock_of(self), shown:
+            twin = twin_of(self)
+            method(twin, *args, **kwargs)
+            take_place(twin, self)
+        return self
+
+    return cast("Method", learn)
+
+
+# ---- the base of the classifiers of arrays and of tables: labels, weights, class priors, copies --
 def class_prior_of(
     given: Any,
     classes: NDArray[Any],

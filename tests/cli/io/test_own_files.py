@@ -249,7 +249,7 @@ def test_a_full_disk_under_standard_output_is_named(model, tmp_path):
 )
 def test_what_the_command_line_keeps_beside_a_model_is_checked(run, model, tmp_path, part):
     import tallybayes
-    from tallybayes.estimators.persistence.saving import save
+    from tallybayes.estimators.saving import save
 
     loaded = tallybayes.load(tmp_path / model)
     save(loaded, tmp_path / "odd.tally", extra={"cli": part})
@@ -259,7 +259,7 @@ def test_what_the_command_line_keeps_beside_a_model_is_checked(run, model, tmp_p
 def test_a_file_of_an_earlier_version_keeps_its_strings_for_missing_values(model, tmp_path):
     import tallybayes
     from tallybayes.cli.files import load
-    from tallybayes.estimators.persistence.saving import save
+    from tallybayes.estimators.saving import save
 
     old = {"gaps": ["", "-"], "gaps_of": {"age": ["?"]}}
     save(tallybayes.load(tmp_path / model), tmp_path / "old.tally", extra={"cli": old})

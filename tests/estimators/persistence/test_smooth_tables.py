@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tallybayes import WeightedNaiveBayes
-from tallybayes.estimators.persistence.weightings import plain_weighting, restored_weighting
+from tallybayes.estimators.table_files import plain_weighting, restored_weighting
 from tallybayes.persistence import Unfit
 
 

@@ -15,7 +15,7 @@ from sklearn.datasets import load_iris
 
 from tallybayes import NaiveBayes, leave_one_out, load
 from tallybayes.errors import NegativeTally, StaleWarning
-from tallybayes.estimators.tables.hyperparameters import MIN_GAIN
+from tallybayes.estimators.naive_bayes import MIN_GAIN
 from tallybayes.families import (
     Bernoulli,
     Binned,

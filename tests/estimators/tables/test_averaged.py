@@ -15,7 +15,7 @@ import pytest
 
 from estimators.averaged_models import averaged, learnings
 from tallybayes import NaiveBayes, WeightedNaiveBayes, leave_one_out, load
-from tallybayes.estimators.persistence.weightings import plain_weighting, restored_weighting
+from tallybayes.estimators.table_files import plain_weighting, restored_weighting
 from tallybayes.models import weighted_fit as weighted_learning
 from tallybayes.models.weighted_fit import _expected_variances
 from tallybayes.persistence import Unfit

@@ -374,7 +374,7 @@ def test_each_fold_is_calibrated_without_its_rows(method):
 
 @METHODS
 def test_many_rows_are_calibrated_on_a_sample(method, monkeypatch):
-    from tallybayes.estimators.tables import hyperparameters as row_choices
+    from tallybayes.estimators import naive_bayes as row_choices
 
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 3000)

@@ -20,7 +20,7 @@ from tallybayes import (
     leave_one_out,
 )
 from tallybayes.errors import DependentRowsWarning
-from tallybayes.estimators.arrays.base import ArrayClassifier
+from tallybayes.estimators.array_base import ArrayClassifier
 from tallybayes.families import Gaussian
 from tallybayes.weighted.rows import group_folds, label_correlation, of_groups
 

@@ -14,7 +14,7 @@ import pytest
 import tallybayes
 from tallybayes import NaiveBayes
 from tallybayes.errors import ModelFileError
-from tallybayes.estimators.persistence import saving as files
+from tallybayes.estimators import saving as files
 from tallybayes.models import columns as table_reading
 
 

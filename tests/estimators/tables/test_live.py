@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from tallybayes import NaiveBayes
 from tallybayes.errors import NegativeTally, StaleWarning, UnseenLevel
-from tallybayes.estimators.locked_learning import LIVE
+from tallybayes.estimators.base import LIVE
 from tallybayes.families import Bernoulli, Binned, Categorical, Dirichlet, Gaussian, Poisson, Smooth
 from tallybayes.models import live
 from tallybayes.models.live import (

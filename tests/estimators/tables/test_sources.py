@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from engines.test_contract import assert_same
 from tallybayes import MultinomialNB, NaiveBayes, WeightedNaiveBayes, collect, leave_one_out
 from tallybayes.errors import NegativeTally, SourceError, StaleWarning, UnseenLevel
-from tallybayes.estimators.tables.sources.part_by_part import tables_of
+from tallybayes.estimators.sources import tables_of
 from tallybayes.families import Categorical, Gaussian, Multinomial, Poisson
 from tallybayes.sources.batches.streams import Batches
 from tallybayes.tally import TableTally

@@ -13,7 +13,7 @@ from sklearn.base import clone
 import tallybayes
 from tallybayes import NaiveBayes, leave_one_out
 from tallybayes.errors import NegativeTally
-from tallybayes.estimators.locked_learning import LIVE
+from tallybayes.estimators.base import LIVE
 from tallybayes.families import Text
 from tallybayes.threads import set_num_threads
 

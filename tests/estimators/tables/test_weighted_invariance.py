@@ -26,7 +26,7 @@ from tallybayes import (
     set_num_threads,
 )
 from tallybayes.errors import StaleWarning
-from tallybayes.estimators.persistence.weightings import plain_weighting, restored_weighting
+from tallybayes.estimators.table_files import plain_weighting, restored_weighting
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*(no column|alone|fewer than|left out)")
 

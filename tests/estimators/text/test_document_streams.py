@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from tallybayes import NaiveBayes, TextNB, load
 from tallybayes.errors import InvalidDocument, NegativeTally, StaleWarning
-from tallybayes.estimators.text.document_classifier import LIVE_DOCUMENTS
+from tallybayes.estimators.text_base import LIVE_DOCUMENTS
 from tallybayes.families import Text
 
 WORDS = ["a", "b", "cc", "d", "é", "a longer word", "語"]

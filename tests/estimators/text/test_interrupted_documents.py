@@ -16,15 +16,15 @@ from tallybayes import NaiveBayes, TextNB
 from tallybayes.families import Text
 
 MODULES = {
-    "tallybayes.estimators.locked_learning",
-    "tallybayes.estimators.text.document_updates",
+    "tallybayes.estimators.base",
+    "tallybayes.estimators.text",
     "tallybayes.models.live_documents",
     "tallybayes.tally.live_terms",
 }
 TABLE_MODULES = {
     "tallybayes.engines.table_score",
-    "tallybayes.estimators.locked_learning",
-    "tallybayes.estimators.tables.row_by_row",
+    "tallybayes.estimators.base",
+    "tallybayes.estimators.one_row",
     "tallybayes.models.live",
     "tallybayes.tally.live_terms",
 }

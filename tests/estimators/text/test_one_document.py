@@ -14,7 +14,7 @@ from sklearn.base import clone
 import tallybayes
 from tallybayes import TextNB, set_num_threads
 from tallybayes.errors import NegativeTally
-from tallybayes.estimators.text.count_vectorizer import CountVectorizer
+from tallybayes.estimators.vectorizer import CountVectorizer
 
 HAM = ["lunch at noon?", "see you at noon", "ok, see you", "Is lunch at one?", "語 at home"]
 SPAM = ["cheap pills now", "buy cheap pills!", "win cash now!!!", "cheap cash", "", "Straße"]

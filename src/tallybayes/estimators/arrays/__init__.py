@@ -1,1 +1,0 @@
-"""Classifiers of arrays, as in scikit-learn: one family for all columns."""

@@ -1,0 +1,244 @@
+"""A fitted model as distribution objects: which one each family becomes."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.estimators.base import TallyClassifier
+from tallybayes.models.array import ArrayModel
+from tallybayes.models.base import Model
+from tallybayes.tables.columns import FRAMES, frame
+from tallybayes.tables.values import date_of_days
+
+if TYPE_CHECKING:
+    from tallybayes import distributions
+    from tallybayes.models.table import TableModel
+
+__all__ = ["AsDistributions"]
+
+
+Array = NDArray[np.float64]
+
+
+class AsDistributions(TallyClassifier):
+    """Base of the classifiers that model p(x, y). Not for direct use.
+
+    The objects are made of the model as it is; what it learns later does not change them.
+    """
+
+    @property
+    def class_prior_distribution_(self) -> distributions.Categorical:
+        """P(y): a :class:`tallybayes.distributions.Categorical` over the labels."""
+        return self._distribution("class_prior_distribution_", _class_prior)  # type: ignore[no-any-return]
+
+    @property
+    def class_conditional_(self) -> distributions.ClassConditional:
+        """p(x | y): a batch of distributions of rows, one a class; see
+        :mod:`tallybayes.distributions`."""
+        return self._distribution("class_conditional_", _class_conditional)  # type: ignore[no-any-return]
+
+    @property
+    def joint_(self) -> distributions.Joint:
+        """p(x, y) = P(y) p(x | y): a :class:`tallybayes.distributions.Joint`."""
+        return self._distribution("joint_", _joint)  # type: ignore[no-any-return]
+
+    def _distribution(self, name: str, make: Callable[[Any, Any], Any]) -> Any:
+        model = self._attribute(name)
+        return model.once(name, lambda: make(self, model))
+
+
+def _class_prior(estimator: Any, model: Model) -> Any:
+    from tallybayes.distributions import Categorical
+
+    return Categorical(model.log_prior, model.schema.classes)
+
+
+def _joint(estimator: Any, model: Model) -> Any:
+    from tallybayes.distributions import Joint
+
+    return Joint(estimator.class_prior_distribution_, estimator.class_conditional_)
+
+
+def _class_conditional(estimator: Any, model: Model) -> Any:
+    from tallybayes.families.bernoulli import Bernoulli
+    from tallybayes.families.categorical import Categorical
+    from tallybayes.families.gaussian import Gaussian
+    from tallybayes.families.multinomial import Multinomial
+
+    if not isinstance(model, ArrayModel):
+        return _table(estimator, cast("TableModel", model))
+    makers: dict[type, Callable[[ArrayModel, list[Any]], Any]] = {
+        Bernoulli: _bernoulli,
+        Categorical: _categorical,
+        Gaussian: _gaussian,
+        Multinomial: _multinomial,
+    }
+    return makers[type(model.family)](model, estimator._feature_labels())
+
+
+def _gaussian(model: ArrayModel, features: list[Any]) -> Any:
+    from tallybayes.distributions import IndependentNormal
+
+    mean, variance, _ = model.family.mean_variance(model.group)
+    return IndependentNormal(mean, np.sqrt(variance), model.schema.classes, features)
+
+
+def _multinomial(model: ArrayModel, features: list[Any]) -> Any:
+    from tallybayes.distributions import Multinomial
+
+    log_probs = model.family.log_probabilities(model.group)
+    return Multinomial(log_probs, model.schema.classes, features)
+
+
+def _bernoulli(model: ArrayModel, features: list[Any]) -> Any:
+    from tallybayes.distributions import IndependentBernoulli
+
+    present = model.family.log_probabilities(model.group, model.tally.classes)
+    parameters: Any = model.parameters
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # weights are log p − log(1 − p); where p is small, 1 − p is exact by itself
+        absent = np.where(
+            present < np.log(0.5), np.log1p(-np.exp(present)), present - parameters.weights
+        )
+    if parameters.required is not None:
+        absent = np.where(parameters.required, -np.inf, absent)
+    return IndependentBernoulli(
+        present, absent, model.schema.classes, features, model.family.threshold
+    )
+
+
+def _categorical(model: ArrayModel, features: list[Any]) -> Any:
+    from tallybayes.distributions import IndependentCategorical
+
+    table = model.family.log_probabilities(model.group)
+    start = model.group.start
+    parameters: Any = model.parameters
+    unseen = parameters.table[:, parameters.start[1:] - 1]
+    if parameters.unseen == "error":
+        unseen = np.full_like(unseen, -np.inf)
+    return IndependentCategorical(
+        [table[:, start[j] : start[j + 1]] for j in range(len(start) - 1)],
+        unseen,
+        model.schema.classes,
+        features,
+        model.columns.levels,
+    )
+
+
+# ---- tables of distributions ---------------------------------------------------------------------
+class TableReader:
+    """Rows as a model reads them now, whatever becomes of the model.
+
+    Parameters
+    ----------
+    estimator : NaiveBayes
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self.twin: Any = object.__new__(type(estimator))
+        self.twin.__dict__.update(estimator.__dict__)
+
+    def __call__(self, x: Any) -> Any:
+        return self.twin._read_rows(x)
+
+
+class TableWriter:
+    """Columns as a table that a model reads: a frame, by the library that is installed, or a list
+    of dicts.
+
+    Parameters
+    ----------
+    names : list of str
+        The model's columns. Those that are not given hold missing values.
+    dates : set of str
+        Those that hold dates; they are given as days since 1970.
+    """
+
+    def __init__(self, names: list[str], dates: set[str]) -> None:
+        self.names: list[str] = list(names)
+        self.dates = dates
+
+    def __call__(self, columns: dict[str, list[Any]], n_rows: int) -> Any:
+        whole = {name: columns.get(name, [None] * n_rows) for name in self.names}
+        for name in self.dates & columns.keys():
+            whole[name] = [None if d is None else date_of_days(d) for d in whole[name]]
+        if any(importlib.util.find_spec(name) is not None for name in FRAMES):
+            return frame(whole)
+        return [dict(zip(whole, row, strict=True)) for row in zip(*whole.values(), strict=True)]
+
+
+def _table(estimator: Any, model: TableModel) -> Any:
+    from tallybayes.distributions import ProductOfColumns
+
+    columns: dict[int, Any] = {}
+    for reading in model.columns_read:
+        if reading.part is not None and id(reading.part) not in columns:
+            made = _Distributions(model, reading.family)
+            columns[id(reading.part)] = reading.part.distribution(made)
+    return ProductOfColumns(
+        list(columns.values()),
+        model.schema.classes,
+        TableReader(estimator),
+        TableWriter(model.names, {n for n, held in model.holds.items() if held.dates}),
+    )
+
+
+class _Distributions:
+    """Makes the distributions of the columns of a model; see
+    :class:`tallybayes.engines.lookup_parts.Distributions`.
+
+    Parameters
+    ----------
+    model : TableModel
+    what : str
+        The family of the column.
+    """
+
+    def __init__(self, model: TableModel, what: str) -> None:
+        self.model = model
+        self.what = what
+        self.classes = model.schema.classes
+
+    def levels(self, part: Any) -> Any:
+        from tallybayes.distributions import LevelColumn
+
+        return LevelColumn(part.name, self.what, part, self.classes)
+
+    def numbers(self, part: Any, law: Any) -> Any:
+        from tallybayes.distributions import NumberColumn
+
+        return NumberColumn(part.name, self.what, part, self.classes, law)
+
+    def counts(self, part: Any) -> Any:
+        from tallybayes.distributions import GroupOfCounts
+
+        return GroupOfCounts(part, self.classes)
+
+    def correlated(self, part: Any) -> Any:
+        from tallybayes.distributions import GroupOfNumbers
+
+        return GroupOfNumbers(part, self.classes)
+
+    def law_of(self, density: Any) -> Any:
+        from tallybayes.distributions.table import law_of
+
+        return law_of(density)
+
+    def law_of_bins(self, part: Any) -> Any:
+        from tallybayes.distributions.table import BinsLaw
+
+        tally = self.model.tally_read
+        held = {c.key: group for c, group in zip(tally.schema.groups, tally.groups, strict=True)}
+        grid: Any = held[(part.name,), "grid"]
+        return BinsLaw(
+            np.exp(part.law.log_prob()),
+            part.edges,
+            grid.values(),
+            grid.counts.sum(axis=0),
+            np.searchsorted(part.edges, grid.lower_edges(), side="right"),
+        )

@@ -1,0 +1,724 @@
+"""Base of the classifiers of tables: rows are read and learned by column name."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Container, Hashable, Iterable, Mapping
+from dataclasses import replace
+from numbers import Real
+from types import SimpleNamespace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import Tags
+from sklearn.utils.validation import _check_feature_names, _check_n_features
+
+from tallybayes.engines.contract import Labels, merged_tables
+from tallybayes.engines.tables import Shifts, collect_table
+from tallybayes.estimators.base import Reported, SaysSQL, TallyClassifier, draw_waterfall, learning
+from tallybayes.estimators.one_row import RowByRow, as_row, labels_named, with_classes
+from tallybayes.estimators.sources import FromSources
+from tallybayes.explain.explanation import Explanation, explanation_of, top_terms_of_column
+from tallybayes.labels import places_among
+from tallybayes.models.base import Model, joined_declared
+from tallybayes.models.calibration import Isotonic
+from tallybayes.models.class_weights import need_same_class_weights, weighted
+from tallybayes.models.data_warnings import warn_of_odd_values, warn_of_unknown_keys, warn_of_unseen
+from tallybayes.models.declarations import Declared, Reading, check_counts, declared, names_declared
+from tallybayes.models.rows import (
+    Names,
+    RowsToCount,
+    as_scored,
+    first_rows,
+    need_finite,
+    rows_to_count,
+    rows_to_forget,
+    rows_to_score,
+    warn_of_mixed,
+)
+from tallybayes.models.table import Chosen, TableModel, need_same_declarations
+from tallybayes.tables import AllBut, Table, read_table
+from tallybayes.tables.columns import frame
+from tallybayes.tally import Moments, TableTally
+from tallybayes.threads import get_num_threads
+from tallybayes.validation import (
+    as_numpy,
+    codes_of,
+    label_array,
+    labels_and_codes,
+    read_groups,
+    read_labels,
+    read_weights,
+    warn_of_other_order,
+)
+
+__all__ = ["ChangingTables", "TableClassifier"]
+
+
+# ---- methods that change the counts of a table: adding, forgetting, decaying and merging rows ----
+Array = NDArray[np.float64]
+
+
+class ChangingTables(RowByRow, FromSources):
+    """Base of a classifier of tables whose counts change. Not for direct use."""
+
+    columns: Any
+    class_prior: Any
+
+    @abstractmethod
+    def _reading(self, what: Declared) -> Reading:
+        """How a tally is read, from the parameters as they are now."""
+
+    @abstractmethod
+    def _kept(self, chosen: Chosen) -> Chosen:
+        """The choices made on rows that the parameters request; stale where one is lacking."""
+
+    @abstractmethod
+    def _table(self, x: Any, out: Container[str], needed: Container[str] | None = None) -> Table:
+        """Rows as plain columns."""
+
+    @property
+    def tally_(self) -> TableTally:
+        """Everything that was counted, and the names of all columns. The model takes a copy before
+        it changes it again."""
+        tally = super().tally_
+        names = tuple(self._fitted().seen.seen)
+        return TableTally(replace(tally.schema, column_names=names), tally.classes, tally.groups)
+
+    # ---- holding other counts --------------------------------------------------------------------
+    def _add_batch(
+        self,
+        batch: TableTally,
+        n_rows: int,
+        weights: Any,
+        seen: Names,
+        what: Declared,
+        rows: Table | None = None,
+        places: Mapping[str, str] | None = None,
+    ) -> None:
+        tally = self._model.tally
+        if self.half_life is not None:
+            tally = tally * 0.5 ** (n_rows / self.half_life)
+        both = merged_tables(tally, batch)
+        need_finite(both, places or {}, rows, batch)
+        if weights is not None and weights.min(initial=0.0) < 0.0:
+            action = "partial_fit with these negative weights"
+            self._take_rest(both, seen, what, [], action=action)
+        else:
+            self._take(both, seen, what)
+
+    def _take_rest(
+        self, rest: TableTally, seen: Names, what: Declared, gone: Iterable[Any], *, action: str
+    ) -> None:
+        """Holds what a subtraction has left; raises NegativeTally where more was removed than
+        there was. `gone` are the labels of rows that were forgotten."""
+        model = self._fitted()
+        if self.half_life is not None:
+            model.weights_decayed()
+        model.settle(rest, model.tally.aligned(rest.schema))
+        rest.need_non_negative(action)
+        self._take_held(rest, seen, what, model.tally.weightless_classes(gone))
+
+    def _take_counted(
+        self, tally: TableTally, largest: dict[str, float], seen: Names, what: Declared
+    ) -> None:
+        model = self._fitted()
+        before = model.tally.aligned(model.schema.join(tally.schema))
+        tally = tally.aligned(before.schema)
+        groups = before.schema.groups
+        for columns, part, was in zip(groups, tally.groups, before.groups, strict=True):
+            if isinstance(part, Moments) and isinstance(was, Moments):
+                held = [largest.get(name, 0.0) for name in columns.names or ()]
+                part.take_bounds(was.largest_squares())
+                part.take_bounds(np.array([held, np.zeros(len(held))]))
+        self._take_held(tally, seen, what, model.tally.weightless_classes())
+
+    def _take_held(
+        self,
+        tally: TableTally,
+        seen: Names,
+        what: Declared,
+        weightless: NDArray[Any] | None = None,
+    ) -> None:
+        """Holds a tally without the classes, levels and columns that no row holds, unless they are
+        declared; `weightless` classes have rows of weight 0, and stay, too.
+
+        Weights and calibrations were learned for classes and columns: those stay until they are
+        learned again, or nothing is left. What came since goes.
+        """
+        model = self._fitted()
+        if not tally.classes.count.any():
+            self._model = model = model.with_tally(model.tally)
+            model.chosen = Chosen()
+        weighting, keep = model.chosen.weighting, self._declared_labels()
+        if self._keeps_classes(model):
+            keep = tally.schema.classes
+        elif weighting is not None:
+            keep = joined_declared(keep, weighting.classes)
+        if weightless is not None and len(weightless):
+            keep = weightless if keep is None else joined_declared(keep, weightless)
+        tally = tally.held(keep)
+        gone = set(model.schema.names_of_groups) - set(tally.schema.names_of_groups)
+        gone -= set(names_declared(self.columns))
+        if weighting is not None:
+            gone -= {column.name for column in weighting.learned.columns}
+        self._take(tally, self._still_seen(tally, seen, gone), what.without(gone))
+
+    def _still_seen(self, tally: TableTally, seen: Names, gone: set[str]) -> Names:
+        """The columns after rows were removed that had the last values of the columns `gone`."""
+        model = self._fitted()
+        if not model.has_names:  # their places are their names
+            return seen
+        if tally.classes.count.any():  # a column of a frame stays, whatever it holds
+            gone &= set(seen.seen) - seen.firm
+        else:
+            gone |= set(seen.seen) - set(names_declared(self.columns))
+        return Names([name for name in seen.seen if name not in gone], seen.firm - gone)
+
+    def _keeps_classes(self, model: TableModel) -> bool:
+        """Whether a class prior or a calibration names a value for each class."""
+        return self.class_prior is not None or isinstance(model.chosen.calibration, Isotonic)
+
+    def _declared_labels(self) -> NDArray[Any] | None:
+        """The classes that were declared, in ``classes=`` of the model or of partial_fit."""
+        mine = None if self.classes is None else labels_named(self.classes)
+        return joined_declared(mine, self._fitted().declared_classes)
+
+    def _take(self, tally: TableTally, seen: Names, what: Declared) -> None:
+        """Holds another tally of the columns `seen`, with the class prior for its classes."""
+        self._validate_params()
+        model = self._fitted().with_tally(tally)
+        model.prior = self._class_prior(tally.schema.classes)
+        model.seen, model.reading = seen, self._reading(what)
+        model.chosen = self._kept(model.chosen)
+        self._model = model
+        warn_of_mixed(tally, model.warned)
+        check_counts(tally, what, model.warned)
+
+    # ---- subtracting and merging -----------------------------------------------------------------
+    def _rows_to_forget(self, x: Any) -> Table:
+        """Rows that were learned, as they were counted."""
+        model = self._fitted()
+        table = self._table(x, model.reading.declared.columns_left_out, model.seen.seen)
+        if not table.named:
+            _check_n_features(self, np.empty((1, len(table.columns))), reset=False)
+        levels = {
+            group.names[0]: frozenset(group.levels[0].tolist())
+            for group in model.schema.groups
+            if group.names is not None
+            and group.levels is not None
+            and model.counted[group.names[0]].numbers
+        }
+        return rows_to_forget(
+            table,
+            model.seen,
+            model.required,
+            levels,
+            model.counted,
+            model.reading.declared,
+            records=table.named and isinstance(x, list | tuple),
+        )
+
+    @learning
+    def forget(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Remove rows that were counted before: the model is as if it had never seen them.
+
+        Classes, levels and columns that no row holds any more are gone, unless they were declared
+        (``classes=``, a class prior that is given, ``columns=``). A class whose rows all have
+        weight 0 goes when one of them is forgotten. A model that holds no rows
+        predicts nothing, and learns again as if it were new. Two things stay: what weights and an
+        isotonic calibration were learned for, until they are learned again; and the grid of a
+        column of more than 4,096 different numbers, which does not get finer again.
+
+        Parameters
+        ----------
+        X : table (n_rows, n_columns), or source of rows
+            Rows that were counted.
+        y : array-like (n_rows,) or str
+            The labels they were counted with, or the column of X that has them.
+        sample_weight : array-like (n_rows,) or str, optional
+            The weights that the rows were learned with.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+
+        Raises
+        ------
+        NegativeTally
+            A ValueError: more would be removed than was counted, as far as a count, n or a sum
+            of squares can show it. The estimator is then as it was before.
+        """
+        model = self._fitted()
+        if isinstance(y, str):
+            self._forget_source(X, y, sample_weight)
+            return self
+        x = self._rows_to_forget(X)
+        warn_of_other_order(X, y, sample_weight)
+        y = read_labels(y, x, self._name)
+        known, codes = labels_and_codes(y)
+        weights = self._weights(sample_weight, x, known, codes)
+        batch = self._counted(x, Labels(known, codes, weights), model.reading.declared)
+        rest = merged_tables(model.tally, batch * -1.0)
+        self._take_rest(rest, model.seen, model.reading.declared, known.tolist(), action="forget")
+        return self
+
+    @learning
+    def _forget_weightless(self, label: Any) -> Self:
+        """Removes a row of weight 0: its class goes with it, unless the class has rows that
+        weigh."""
+        model = self._fitted()
+        kept = model.tally.weightless_classes([label])
+        if len(kept) < len(model.tally.weightless_classes()):
+            self._take_held(model.tally, model.seen, model.reading.declared, kept)
+        return self
+
+    def _expect_values_of(self, model: TallyClassifier) -> None:
+        whole = model._fitted()
+        assert isinstance(whole, TableModel)
+        strings = {name for name, held in whole.counted.items() if held.strings}
+        self._fitted().with_strings |= strings
+
+    @learning
+    def decay(self, factor: float) -> Self:
+        """Multiply everything that was counted by a factor, so that newer rows weigh more.
+
+        By 0, everything is forgotten, and what was declared stays. A row learned with weight w
+        weighs w·factor afterwards: to forget it later, pass that as its sample_weight.
+
+        Parameters
+        ----------
+        factor : float
+            From 0 to 1.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If the factor is not a number from 0 to 1.
+        """
+        if not (isinstance(factor, Real) and 0.0 <= factor <= 1.0):
+            raise ValueError(f"decay takes a factor from 0 to 1, got {factor!r}")
+        model = self._fitted()
+        scaled = model.tally * float(factor)
+        if factor:
+            if math.frexp(factor)[0] != 0.5:  # a power of two leaves every weight its digits
+                model.weights_decayed()
+            self._model = model.with_tally(scaled)
+        else:
+            self._take_held(scaled, model.seen, model.reading.declared)
+            self._model.decayed = 0.0
+        return self
+
+    @learning
+    def _merge(self, theirs: Model, other: TallyClassifier) -> Self:
+        mine = self._fitted()
+        assert isinstance(theirs, TableModel)
+        need_same_declarations(mine, theirs)
+        need_same_class_weights(mine.class_weight, theirs.class_weight)
+        seen = mine.seen.joined(*theirs.seen)
+        what = mine.reading.declared.completed(theirs.reading.declared, mine.counted)
+        self._take(merged_tables(mine.tally, theirs.tally), seen, what)
+        self._model.declared_classes = joined_declared(
+            mine.declared_classes, theirs.declared_classes
+        )
+        self._fitted().with_strings |= theirs.with_strings
+        self._model.decayed = max(self._model.decayed, theirs.decayed)
+        return self
+
+
+# ---- reading rows, and learning them by column name ----------------------------------------------
+Index = NDArray[np.intp]
+
+
+class TableClassifier(ChangingTables, SaysSQL, Reported):
+    """Base of the classifiers of tables. Not for direct use."""
+
+    _reads = "tables"
+    columns: Any
+    class_alpha: Any
+    class_prior: Any
+    _default_class_alpha = 1.0
+    _model_type: type[TableModel] = TableModel
+    _warned_before: set[Hashable] | None = None  # what one of several fits need not warn of again
+
+    # ---- what a subclass defines -----------------------------------------------------------------
+    @property
+    @abstractmethod
+    def chooses_on_rows(self) -> bool:
+        """Whether something is chosen on rows, by `fit`."""
+
+    @abstractmethod
+    def _choose(self, x: Table, own: Index, weight: Array | None, groups: Index | None) -> None:
+        """Chooses what is chosen on rows, on rows that were counted with these weights; rows of a
+        group are left out together."""
+
+    # ---- reading rows ----------------------------------------------------------------------------
+    def _table(self, x: Any, out: Container[str], needed: Container[str] | None = None) -> Table:
+        """Rows as plain columns; see :func:`read_table`."""
+        table = read_table(as_numpy(x), get_num_threads(), out, needed)
+        for size, axis in ((table.n_rows, "sample"), (len(table.columns), "feature")):
+            if not size and not (axis == "feature" and table.named and "_model" in self.__dict__):
+                raise ValueError(
+                    f"Found array with 0 {axis}(s) (shape={table.shape}) while a minimum of 1 is "
+                    f"required by {self._name}."
+                )
+        return table
+
+    def _read_rows(self, x: Any, *, learning: bool = False) -> Any:
+        what = (model := self._fitted()).reading.declared
+        out, needed = what.columns_left_out, model.seen.seen if learning else None
+        table = self._table(x, out if learning else AllBut({*model.names} - out), needed)
+        if not table.named:
+            _check_n_features(self, np.empty((1, len(table.columns))), reset=False)
+        records = table.named and isinstance(x, list | tuple)
+        if learning:
+            seen, required, counted = model.seen, model.required, model.counted
+            return rows_to_count(table, seen, required, counted, what, records=records)
+        if records and table.n_rows:
+            warn_of_unknown_keys(x, model.seen.seen, model.warned)
+        x = rows_to_score(table, model.names, model.required, model.holds, what, records=records)
+        learned = model.tally.classes.count.sum()
+        warn_of_unseen(x, model.tally_read.schema, float(learned), model.warned)
+        warn_of_odd_values(x, model.watched, model.warned)
+        return x
+
+    def _first_rows(self, x: Any, *, more_may_come: bool = False) -> RowsToCount:
+        """The rows that a model begins with; later dicts may have keys that these do not."""
+        what = declared(self.columns)
+        named = [*what.families, *(name for group in what.groups for name in group)]
+        table = self._table(x, what.columns_left_out, named)
+        names, records = list(table.columns), table.named and isinstance(x, list | tuple)
+        names_of_frame = SimpleNamespace()
+        if not records:
+            _check_feature_names(names_of_frame, x if hasattr(x, "columns") else None, reset=True)
+        if records and more_may_come:
+            names = list(dict.fromkeys([*names, *names_declared(self.columns)]))
+        elif lacking := [name for name in named if name not in table.columns]:
+            raise ValueError(
+                f"columns= names {lacking[0]!r}, which X does not have; its columns are {names}"
+            )
+        seen = Names(names, frozenset(names_declared(self.columns) if records else names))
+        has_names = records or hasattr(names_of_frame, "feature_names_in_")
+        return first_rows(table, seen, what, has_names=has_names)
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many columns the model has."""
+        return len(self._attribute("n_features_in_").names)
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """The model's columns, where X had names that are strings; of dicts, their keys."""
+        model = self._attribute("feature_names_in_")
+        if not model.has_names:
+            raise AttributeError(f"{self._name} was trained on columns without names")
+        return np.array(model.names, dtype=object)
+
+    # ---- learning --------------------------------------------------------------------------------
+    def _declared_classes(self) -> list[Any]:
+        named = [] if self.classes is None else label_array(self.classes).ravel().tolist()
+        return [*named, *(self.class_prior if isinstance(self.class_prior, Mapping) else ())]
+
+    def _counted(self, x: Table, labels: Labels, what: Declared, bits: Shifts = None) -> TableTally:
+        return collect_table(x, *labels, what.together, what.analyzers, bits)
+
+    def _count_afresh(
+        self,
+        classes: NDArray[Any],
+        x: RowsToCount,
+        codes: NDArray[np.int32],
+        weights: Any,
+        groups: Index | None = None,
+    ) -> Model:
+        aged = self._aged(weights, len(codes))
+        tally = self._counted(x, Labels(classes, codes, aged), x.declared)
+        if weights is not None and weights.min(initial=0.0) < 0.0:
+            tally.need_non_negative("fit with these negative weights")
+        need_finite(tally, {}, x)
+        model = self._hold(tally, x.names, x.declared, has_names=x.has_names)
+        if weights is not None:
+            model.note_strings(x, weights)
+        if self.chooses_on_rows:
+            own = places_among(classes, model.schema.classes)[codes]
+            self._choose_first(x, own, aged, groups)
+        return model
+
+    def _choose_first(
+        self, x: Table, own: Index, weights: Array | None, groups: Index | None = None
+    ) -> None:
+        """Chooses what is chosen on rows, on the first ones, or a sample of them, as they were
+        counted; `own` are their classes."""
+        model = self._model
+        if weights is not None and not weights.all():  # the tally holds nothing of weight 0
+            kept = np.flatnonzero(weights)
+            x, own, weights = x.take(kept), own[kept], weights[kept]
+            groups = None if groups is None else groups[kept]
+        self._choose(as_scored(x, model.holds, model.reading.declared), own, weights, groups)
+
+    def _choose_again(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, groups: Any = None
+    ) -> None:
+        """Chooses on rows that were learned, under the parameters as they are now."""
+        self._choose(*self._rows_to_choose_on(X, y, sample_weight, groups))
+
+    def _rows_to_choose_on(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, groups: Any = None
+    ) -> tuple[Table, Index, Array | None, Index | None]:
+        """Learned rows with their classes, weights and groups, after what was chosen on rows is
+        dropped."""
+        self._validate_params()
+        old = self._fitted()
+        self._model = old.with_tally(old.tally)
+        self._model.chosen = Chosen()  # what is learned again need not be kept
+        self._take_held(old.tally, old.seen, old.reading.declared)
+        model = self._fitted()
+        x = self._read_rows(X)
+        warn_of_other_order(X, y, sample_weight, groups)
+        labels = read_labels(y, x, self._name)
+        own = codes_of(labels, model.schema.classes).astype(np.intp)
+        weights = self._weights(sample_weight, x, model.schema.classes, own)
+        return x, own, weights, read_groups(groups, x)
+
+    def _choose_without(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None, groups: Any = None
+    ) -> Self:
+        if self.chooses_on_rows and len(y):
+            self._choose_again(X, y, sample_weight, groups)
+        return self
+
+    def _hold(
+        self, tally: TableTally, seen: Names, what: Declared, *, has_names: bool
+    ) -> TableModel:
+        """Starts a model with a tally, in place of what was learned before."""
+        self.__dict__.pop("_rows", None)
+        tally = with_classes(tally, self.classes)
+        if isinstance(self.class_prior, Mapping):  # it declares the classes that it names
+            tally = with_classes(tally, list(self.class_prior))
+        prior = self._class_prior(tally.schema.classes)
+        model = self._model_type(tally, prior, self._name)
+        model.seen, model.has_names = seen, has_names
+        model.reading = self._reading(what)
+        self._model = model
+        if self._warned_before is not None:
+            model.warned = self._warned_before
+        warn_of_mixed(tally, model.warned)
+        check_counts(tally, what, model.warned)
+        return model
+
+    @learning
+    def fit(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: Any = None
+    ) -> Self:
+        """Count the rows of X from scratch.
+
+        Parameters
+        ----------
+        X : table (n_rows, n_columns), or source of rows
+            pandas, polars or pyarrow table, anything with ``__arrow_c_stream__``, a list of dicts,
+            or an array. A source is read part by part, never whole: a path, folder, pattern or list
+            of Parquet, Arrow, CSV or JSON lines files, a ``pyarrow.RecordBatchReader`` or dataset,
+            an iterator of record batches, a ``polars.LazyFrame``, a DuckDB relation, a Spark
+            DataFrame.
+        y : array-like (n_rows,) or str
+            Class labels, without missing values; or the column of X that has them, which a source
+            needs. Labels of text files are whole numbers where all are written as such.
+        sample_weight : array-like (n_rows,) or str, optional
+            A row of weight w adds w to the counts, and is one observation: a cell of a table of
+            frequencies is given as often as it was seen. A column of X where y is one. What is
+            chosen from counts is chosen in effective rows, (Σw)² / Σw² of them: a common factor
+            does not change it. The smoothing of declared families is in units of weight; that of
+            others is in effective rows where these weigh more than 1.
+        groups : array-like (n_rows,) or str, optional
+            Rows that belong together, such as those of one customer, have one value; a column of X
+            where y is one, which is then not learned from. Wherever rows are left out to choose
+            something on them, rows of a group are left out together.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            For bad parameters or data; the estimator is then as it was before.
+        """
+        if isinstance(y, str):
+            self._fit_source(X, y, sample_weight, groups=groups)
+            return self
+        return self._fit_rows(X, y, sample_weight, groups)
+
+    @learning
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        groups: Any = None,
+    ) -> Self:
+        """Count the rows of X in addition. New classes and levels may come at any time.
+
+        Parameters
+        ----------
+        X : table (n_rows, n_columns)
+            As for :meth:`fit`.
+        y : array-like (n_rows,) or str
+            Class labels, or the column of X that has them.
+        classes : array-like, optional
+            Classes that may occur, beside those of y.
+        sample_weight : array-like (n_rows,) or str, optional
+            How much each row counts; 1 by default.
+        groups : array-like (n_rows,) or str, optional
+            As for :meth:`fit`: the first rows are those that something is chosen on. Of later ones
+            nothing is left out; a column of X is still not learned from.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            For bad parameters or data; the estimator is then as it was before.
+        """
+        if "_rows" in self.__dict__:
+            self._take_rows()
+        first = "_model" not in self.__dict__
+        class_weight = self._class_weight_to_learn()
+        if isinstance(y, str):
+            if first:
+                self._fit_source(X, y, sample_weight, classes, groups=groups)
+            else:
+                self._partial_fit_source(X, y, sample_weight, class_weight, classes, groups)
+                self._model.class_weight = class_weight
+            return self._declare(classes)
+        if first:
+            self._validate_params()
+            x = self._first_rows(X, more_may_come=True)
+        else:
+            x = self._read_rows(X, learning=True)
+        warn_of_other_order(X, y, sample_weight, groups)
+        y = read_labels(y, x, self._name)
+        together = read_groups(groups, x)
+        known, codes = labels_and_codes(y)
+        weights = weighted(read_weights(sample_weight, x), class_weight, known, codes)
+        aged = self._aged(weights, len(codes))
+        batch = with_classes(self._counted(x, Labels(known, codes, aged), x.declared), classes)
+        if not first:
+            self._add_batch(batch, len(codes), weights, x.names, x.declared, x)
+            self._model.class_weight = class_weight
+            if weights is not None:
+                self._fitted().note_strings(x, weights)
+        else:
+            if weights is not None and weights.min(initial=0.0) < 0.0:
+                batch.need_non_negative("partial_fit with these negative weights")
+            need_finite(batch, {}, x)
+            model = self._hold(batch, x.names, x.declared, has_names=x.has_names)
+            model.class_weight = class_weight
+            if weights is not None:
+                model.note_strings(x, weights)
+            if self.chooses_on_rows:
+                own = places_among(known, model.schema.classes)[codes]
+                self._choose_first(x, own, aged, together)
+        return self._declare(classes)
+
+    def _declare(self, classes: Any) -> Self:
+        """Keeps classes that may occur."""
+        if classes is not None:
+            model = self._fitted()
+            named = labels_named(classes)
+            model.declared_classes = joined_declared(model.declared_classes, named)
+        return self
+
+    # ---- reading the model -----------------------------------------------------------------------
+    @property
+    def schema_(self) -> Any:
+        """What was decided about each column, and why, as a frame."""
+        model = self._attribute("schema_")
+        readings = model.columns_read
+        return frame(
+            {
+                "column": [r.name for r in readings],
+                "holds": [r.holds for r in readings],
+                "family": [r.family for r in readings],
+                "why": [r.why for r in readings],
+            }
+        )
+
+    @property
+    def class_log_prior_(self) -> Array:
+        """log P(c), in nats, float64 (n_classes,)."""
+        return self._attribute("class_log_prior_").log_prior.copy()
+
+    def explain(self, X: Any) -> Explanation:
+        """What each column adds to the score of each class.
+
+        Parameters
+        ----------
+        X : table (n_rows, n_columns)
+            Rows to explain.
+
+        Returns
+        -------
+        Explanation
+            ``base + contributions.sum(axis=2)`` is :meth:`predict_joint_log_proba`.
+        """
+        return explanation_of(self._fitted(), self._read_rows(X), draw_waterfall)
+
+    def explain_one(self, row: Mapping[str, Any]) -> Explanation:
+        """:meth:`explain` of one row as a dict; ``print`` it for a readable table.
+
+        Parameters
+        ----------
+        row : dict
+            Values by column name.
+
+        Returns
+        -------
+        Explanation
+            Of the one row.
+        """
+        return self.explain([as_row(row)])
+
+    def top_terms(self, column: str, label: Any, n: int = 10) -> list[tuple[Any, float]]:
+        """The terms of a column of text that add most to a class against all others: of one
+        occurrence, in a text of this one term.
+
+        Parameters
+        ----------
+        column : str
+            A column that is read as text.
+        label : label
+            A class.
+        n : int, default=10
+            How many.
+
+        Returns
+        -------
+        list of (term, float)
+            With what each adds to the score of the class, in nats.
+
+        Raises
+        ------
+        ValueError
+            For a column that is not read as text, or a label that is not a class of the model.
+        """
+        model = self._fitted()
+        return top_terms_of_column(model.text_terms, column, model.schema.classes, label, n)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags

@@ -1,1 +1,0 @@
-"""Classifiers of tables: a family for each column."""

@@ -1,1 +1,0 @@
-"""Rows of a source, which are read part by part: counted, learned and predicted."""

@@ -1,1 +1,0 @@
-"""Text under scikit-learn's conventions."""
