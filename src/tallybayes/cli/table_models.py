@@ -38,7 +38,7 @@ from tallybayes.cli.show import (
 from tallybayes.cross_validation import held_out_predictions, usual_folds
 from tallybayes.engines.contract import sampled_rows
 from tallybayes.errors import TallyWarning
-from tallybayes.estimators.naive_bayes import Calibrated
+from tallybayes.estimators.naive_bayes import NaiveBayes
 from tallybayes.estimators.weighted import WeightedNaiveBayes
 from tallybayes.explain.importances import UNINFORMATIVE
 
@@ -85,7 +85,7 @@ class TableModels(Kind):
         with bar.during("learning weights"):
             if isinstance(file.model, WeightedNaiveBayes):
                 file.model.reweight(table, labels, weights, groups)
-            elif isinstance(file.model, Calibrated):
+            elif isinstance(file.model, NaiveBayes):
                 file.model.recalibrate(table, labels, weights, groups)
         return len(labels)
 

@@ -20,7 +20,7 @@ from sklearn.utils.validation import assert_all_finite, check_array, validate_da
 from tallybayes import scoring
 from tallybayes.engines.arrays import ArrayEngine, readable
 from tallybayes.errors import SmoothingWarning, UnseenLevel, warn_user
-from tallybayes.estimators.base import Reported, SaysSQL, TallyClassifier, learning, lock_of
+from tallybayes.estimators.base import TallyClassifier, learning, lock_of
 from tallybayes.estimators.distributions import AsDistributions
 from tallybayes.models.array import ArrayModel
 from tallybayes.models.base import joined_declared
@@ -62,7 +62,7 @@ Array = NDArray[np.float64]
 
 
 # ---- all five: one group of columns of one kind, read by one family ------------------------------
-class ArrayClassifier(TallyClassifier, SaysSQL, Reported):
+class ArrayClassifier(TallyClassifier):
     """Base of the classifiers of arrays. Not for direct use."""
 
     _reads = "arrays"

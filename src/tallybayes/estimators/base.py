@@ -56,11 +56,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LIVE",
     "LOCK",
-    "CheckedParameters",
-    "Predicting",
     "Reported",
-    "SaysSQL",
-    "ShownInNotebooks",
     "TallyClassifier",
     "class_prior_of",
     "draw_waterfall",
@@ -69,6 +65,8 @@ __all__ = [
     "take_place",
     "twin_of",
 ]
+
+Array = NDArray[np.float64]
 
 
 # ---- the parameters of an estimator: their values, and scikit-learn's check of them --------------
@@ -81,66 +79,10 @@ MAX_ACCEPTED = 64  # sets of parameters that are remembered of each class
 Plain = tuple[tuple[type, ...], tuple[Any, ...]]
 
 
-class CheckedParameters(BaseEstimator):  # type: ignore[misc]
-    """Base of estimators whose parameters are checked when they learn. Not for direct use."""
-
-    _own_parameter_names: ClassVar[list[str]]
-    _accepted: ClassVar[frozenset[Plain]]
-
-    def _validate_params(self) -> None:
-        plain = self._plain_parameters()
-        if plain is None or plain not in type(self).__dict__.get("_accepted", ()):
-            super()._validate_params()
-            self._remember(plain)
-
-    def _plain_parameters(self) -> Plain | None:
-        """The values with their types; None if one of them may change."""
-        values = self._parameters()
-        types = tuple(map(type, values))
-        return (types, values) if PLAIN_TYPES.issuperset(types) else None
-
-    @classmethod
-    def _remember(cls, plain: Plain | None) -> None:
-        """Keeps what was accepted, for this class alone."""
-        if plain is not None:
-            accepted: frozenset[Plain] = cls.__dict__.get("_accepted", frozenset())
-            kept = accepted if len(accepted) < MAX_ACCEPTED else ()
-            # replaced in one step: other threads read the old set or the new one
-            cls._accepted = frozenset([*kept, plain])
-
-    def _parameters(self) -> tuple[Any, ...]:
-        return tuple([self.__dict__[name] for name in self._parameter_names()])
-
-    @classmethod
-    def _parameter_names(cls) -> list[str]:
-        names: list[str] | None = cls.__dict__.get("_own_parameter_names")
-        if names is None:
-            names = cls._own_parameter_names = cls._get_param_names()
-        return names
-
-
 # ---- in notebooks: scikit-learn's diagram of the parameters, and what was learned ----------------
 # scikit-learn's contract for this is two methods, which are the same in all versions from 1.6 on.
 MAX_SHOWN = 10
 """Classes, and columns, that are listed."""
-
-
-class ShownInNotebooks:
-    """Base of classifiers that show in a notebook what they have learned. Not for direct use."""
-
-    def __dir__(self) -> list[str]:
-        """The attributes that can be read: a model that lost all its rows has fewer."""
-        return [name for name in object.__dir__(self) if _has(self, name)]
-
-    def _repr_html_inner(self) -> str:
-        html: str = super()._repr_html_inner()  # type: ignore[misc]
-        return html + _learned(self)
-
-    def _repr_mimebundle_(self, **more: Any) -> dict[str, str]:
-        found: dict[str, str] = super()._repr_mimebundle_(**more)  # type: ignore[misc]
-        if "text/html" in found:
-            found["text/html"] += _learned(self)
-        return found
 
 
 def _has(model: Any, name: str) -> bool:
@@ -198,257 +140,8 @@ def _more(n: int, what: str) -> str:
     return f"… and {n - MAX_SHOWN:,} more {what}" if n > MAX_SHOWN else ""
 
 
-# ---- methods of every fitted classifier: predictions, fitted attributes, saving ------------------
-Array = NDArray[np.float64]
-
-
-class Predicting(ShownInNotebooks, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Base of classifiers that hold a model. Not for direct use."""
-
-    @abstractmethod
-    def _read_rows(self, x: Any, *, learning: bool = False) -> Any:
-        """X as the kernels read it; `learning` for rows to count."""
-
-    @property
-    def _name(self) -> str:
-        return type(self).__name__
-
-    def _fitted(self) -> Model:
-        model = self.__dict__.get("_model")
-        if model is None:
-            raise NotFittedError(
-                f"This {self._name} instance is not fitted yet. Call 'fit' or 'partial_fit' with "
-                "appropriate arguments before using this estimator."
-            )
-        return model  # type: ignore[no-any-return]
-
-    def _attribute(self, name: str) -> Model:
-        """The model, for a fitted attribute; AttributeError before it is fitted."""
-        model = self.__dict__.get("_model")
-        if model is None:
-            raise AttributeError(f"{self._name} has no attribute {name!r} before it is fitted")
-        return model  # type: ignore[no-any-return]
-
-    # ---- predicting ------------------------------------------------------------------------------
-    def predict(self, X: Any) -> Any:
-        """The most probable class of each row.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix (n_rows, n_features)
-            Rows to predict.
-
-        Returns
-        -------
-        array (n_rows,)
-            Labels; of equally probable classes the first.
-
-        Raises
-        ------
-        ValueError
-            For other features than in training, or values that they do not admit.
-        """
-        model = self._fitted()
-        best = scoring.best_class(model.score, self._read_rows(X))
-        return like(X, model.tally.schema.classes[best])
-
-    def predict_joint_log_proba(self, X: Any) -> Any:
-        """log P(c) + log p(x | c), in nats.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix (n_rows, n_features)
-            Rows to predict.
-
-        Returns
-        -------
-        array (n_rows, n_classes)
-            −inf where a class rules a row out.
-        """
-        model = self._fitted()
-        x = self._read_rows(X)
-        return like(X, self._as_output(scoring.joint_log_likelihood(model.score, x), x))
-
-    def predict_log_proba(self, X: Any) -> Any:
-        """log P(c | x), in nats.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix (n_rows, n_features)
-            Rows to predict.
-
-        Returns
-        -------
-        array (n_rows, n_classes)
-            A row that every class rules out gets the class prior, with a RuledOutWarning.
-        """
-        return like(X, self._posterior(X, log=True))
-
-    def predict_proba(self, X: Any) -> Any:
-        """P(c | x).
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix (n_rows, n_features)
-            Rows to predict.
-
-        Returns
-        -------
-        array (n_rows, n_classes)
-            Rows sum to 1. A row that every class rules out gets the class prior, with a
-            RuledOutWarning.
-        """
-        return like(X, self._posterior(X, log=False))
-
-    def _posterior(self, X: Any, *, log: bool) -> Array:
-        model = self._fitted()
-        x = self._read_rows(X)
-        return self._as_output(scoring.posterior(model.score, x, model.log_prior, log=log), x)
-
-    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """The share of rows whose label is predicted.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix (n_rows, n_features)
-            Rows to predict.
-        y : array-like (n_rows,)
-            Their labels.
-        sample_weight : array-like (n_rows,), optional
-            How much each row counts; 1 by default.
-
-        Returns
-        -------
-        float
-            The accuracy, by weight.
-        """
-        warn_of_other_order(X, y, sample_weight)
-        return float(super().score(X, y, sample_weight))
-
-    def _as_output(self, scores: Array, x: Any) -> Array:
-        """Scores in the type that scikit-learn returns for these rows."""
-        return scores
-
-    # ---- fitted attributes -----------------------------------------------------------------------
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """Class labels, sorted, (n_classes,)."""
-        return self._attribute("classes_").schema.classes
-
-    @property
-    def class_count_(self) -> Array:
-        """Rows, or weight, of each class, float64 (n_classes,)."""
-        return self._attribute("class_count_").tally.classes.count.copy()
-
-    @property
-    def class_weight_(self) -> dict[Any, float]:
-        """What a row's weight was multiplied by, by label, for each class."""
-        model = self._attribute("class_weight_")
-        weights = by_class(model.class_weight, model.schema.classes)
-        return dict(zip(model.schema.classes.tolist(), weights.tolist(), strict=True))
-
-    @property
-    def tally_(self) -> TableTally:
-        """Everything that was counted. The model takes a copy before it changes it again."""
-        return self._attribute("tally_").sharing().tally
-
-    # ---- saving ----------------------------------------------------------------------------------
-    def save(self, path: str | os.PathLike[str] | BinaryIO) -> None:
-        """Write the model to a file that :func:`tallybayes.load` reads.
-
-        The file is a safetensors file with a checksum. It holds counts and hyperparameters, no rows
-        and no code; an existing file is replaced whole or not at all. A file opened for writing
-        bytes may be given in place of a path.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file to write.
-
-        Raises
-        ------
-        ModelFileError
-            A ValueError: labels or parameters that a file cannot hold.
-        OSError
-            If the file cannot be written.
-        """
-        from tallybayes.estimators.saving import save
-
-        save(self, path)
-
-
-# ---- the ``to_sql`` method of classifiers --------------------------------------------------------
+# ---- SQL: the names of the columns in a table ----------------------------------------------------
 Dialect = Literal["duckdb", "postgres", "spark", "bigquery", "snowflake"]
-
-
-class SaysSQL:
-    """Base of classifiers with a ``to_sql`` method. Not for direct use."""
-
-    if TYPE_CHECKING:
-
-        def _fitted(self) -> Any: ...
-
-    def to_sql(
-        self,
-        table: str | Sequence[str],
-        dialect: Dialect = "duckdb",
-        *,
-        names: Mapping[str, str] | Sequence[str] | None = None,
-        types: Mapping[str, Kind] | None = None,
-        keep: Sequence[str] = (),
-    ) -> str:
-        """One SELECT that predicts the rows of a table where they lie.
-
-        Its result has the column ``prediction`` with the label that :meth:`predict` returns, and
-        for each class a column ``p(label)`` with the probability that :meth:`predict_proba`
-        returns, in the order of ``classes_``.
-        (BigQuery has no such names: they are ``p0_label``, … there.) A row that :meth:`predict`
-        refuses, because of an infinite number, a negative count or a level that is an error, has
-        NULL in all of them. Names, levels and labels are quoted, whatever characters they hold.
-
-        NULL has also what :meth:`predict` answers, but SQL does not compute exactly: counts above
-        2²⁰, or not whole, in a column read by a formula such as ``NegativeBinomial()``; and rows
-        with a missing value among more than eight columns read with their covariance.
-
-        Parameters
-        ----------
-        table : str or sequence of str
-            The name of the table, or schema and table. It is quoted, and so are the columns: where
-            the database folds names, give them as it stores them.
-        dialect : {"duckdb", "postgres", "spark", "bigquery", "snowflake"}, default="duckdb"
-            Whose SQL.
-        names : mapping or sequence of str, optional
-            What the table calls the model's columns: by their names, or all of them in order. A
-            model of arrays without names needs it.
-        types : mapping, optional
-            By column of the model, what the table's column holds, where that is not what was
-            learned: "text", "number", "integer", "decimal", "boolean" or "date". A column of levels
-            is taken for text (booleans where its levels are True and False), so that levels that
-            are stored as numbers need it.
-        keep : sequence of str, optional
-            Columns of the table that the result has besides, before the others.
-
-        Returns
-        -------
-        str
-            A statement without a semicolon: it can stand in ``CREATE VIEW … AS`` or ``FROM (…)``.
-
-        Raises
-        ------
-        ValueError
-            For what SQL cannot express, by name: columns of text, columns that hold numbers and
-            strings, groups of counts under a Dirichlet prior, densities of other packages; for a
-            name that the dialect cannot have, or a statement that is beyond its limits.
-        """
-        from tallybayes.export.statement import select
-
-        formula = self._formula()
-        return select(formula, table, dialect, names=_given(formula, names), kinds=types, keep=keep)
-
-    def _formula(self) -> Formula:
-        """What the model predicts."""
-        formula: Formula = self._fitted().formula()
-        return formula
 
 
 def _given(formula: Formula, names: Mapping[str, str] | Sequence[str] | None) -> dict[str, str]:
@@ -484,7 +177,21 @@ def draw_waterfall(explanation: Any, **options: Any) -> Any:
 
 
 class Reported:
-    """A classifier that shows itself on one page. Not for direct use."""
+    """A classifier that shows itself, in a notebook and on one page. Not for direct use."""
+
+    def __dir__(self) -> list[str]:
+        """The attributes that can be read: a model that lost all its rows has fewer."""
+        return [name for name in object.__dir__(self) if _has(self, name)]
+
+    def _repr_html_inner(self) -> str:
+        html: str = super()._repr_html_inner()  # type: ignore[misc]
+        return html + _learned(self)
+
+    def _repr_mimebundle_(self, **more: Any) -> dict[str, str]:
+        found: dict[str, str] = super()._repr_mimebundle_(**more)  # type: ignore[misc]
+        if "text/html" in found:
+            found["text/html"] += _learned(self)
+        return found
 
     def report(
         self,
@@ -682,8 +389,42 @@ def _in_order(given: Mapping[Any, float], classes: NDArray[Any], name: str) -> l
     return [given[label] for label in labels]
 
 
-class TallyClassifier(CheckedParameters, Predicting):
+class TallyClassifier(Reported, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base class of the naive Bayes classifiers. Not for direct use."""
+
+    _own_parameter_names: ClassVar[list[str]]
+    _accepted: ClassVar[frozenset[Plain]]
+
+    def _validate_params(self) -> None:
+        plain = self._plain_parameters()
+        if plain is None or plain not in type(self).__dict__.get("_accepted", ()):
+            super()._validate_params()
+            self._remember(plain)
+
+    def _plain_parameters(self) -> Plain | None:
+        """The values with their types; None if one of them may change."""
+        values = self._parameters()
+        types = tuple(map(type, values))
+        return (types, values) if PLAIN_TYPES.issuperset(types) else None
+
+    @classmethod
+    def _remember(cls, plain: Plain | None) -> None:
+        """Keeps what was accepted, for this class alone."""
+        if plain is not None:
+            accepted: frozenset[Plain] = cls.__dict__.get("_accepted", frozenset())
+            kept = accepted if len(accepted) < MAX_ACCEPTED else ()
+            # replaced in one step: other threads read the old set or the new one
+            cls._accepted = frozenset([*kept, plain])
+
+    def _parameters(self) -> tuple[Any, ...]:
+        return tuple([self.__dict__[name] for name in self._parameter_names()])
+
+    @classmethod
+    def _parameter_names(cls) -> list[str]:
+        names: list[str] | None = cls.__dict__.get("_own_parameter_names")
+        if names is None:
+            names = cls._own_parameter_names = cls._get_param_names()
+        return names
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "class_alpha": [Interval(Real, 0, None, closed="left")],
@@ -977,3 +718,236 @@ class TallyClassifier(CheckedParameters, Predicting):
         """This model, after rows were removed: what was chosen on rows is chosen again, on these
         rows that it still counts. Here nothing is chosen on rows."""
         return self
+
+    @abstractmethod
+    def _read_rows(self, x: Any, *, learning: bool = False) -> Any:
+        """X as the kernels read it; `learning` for rows to count."""
+
+    @property
+    def _name(self) -> str:
+        return type(self).__name__
+
+    def _fitted(self) -> Model:
+        model = self.__dict__.get("_model")
+        if model is None:
+            raise NotFittedError(
+                f"This {self._name} instance is not fitted yet. Call 'fit' or 'partial_fit' with "
+                "appropriate arguments before using this estimator."
+            )
+        return model  # type: ignore[no-any-return]
+
+    def _attribute(self, name: str) -> Model:
+        """The model, for a fitted attribute; AttributeError before it is fitted."""
+        model = self.__dict__.get("_model")
+        if model is None:
+            raise AttributeError(f"{self._name} has no attribute {name!r} before it is fitted")
+        return model  # type: ignore[no-any-return]
+
+    # ---- predicting ------------------------------------------------------------------------------
+    def predict(self, X: Any) -> Any:
+        """The most probable class of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix (n_rows, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        array (n_rows,)
+            Labels; of equally probable classes the first.
+
+        Raises
+        ------
+        ValueError
+            For other features than in training, or values that they do not admit.
+        """
+        model = self._fitted()
+        best = scoring.best_class(model.score, self._read_rows(X))
+        return like(X, model.tally.schema.classes[best])
+
+    def predict_joint_log_proba(self, X: Any) -> Any:
+        """log P(c) + log p(x | c), in nats.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix (n_rows, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        array (n_rows, n_classes)
+            −inf where a class rules a row out.
+        """
+        model = self._fitted()
+        x = self._read_rows(X)
+        return like(X, self._as_output(scoring.joint_log_likelihood(model.score, x), x))
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """log P(c | x), in nats.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix (n_rows, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        array (n_rows, n_classes)
+            A row that every class rules out gets the class prior, with a RuledOutWarning.
+        """
+        return like(X, self._posterior(X, log=True))
+
+    def predict_proba(self, X: Any) -> Any:
+        """P(c | x).
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix (n_rows, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        array (n_rows, n_classes)
+            Rows sum to 1. A row that every class rules out gets the class prior, with a
+            RuledOutWarning.
+        """
+        return like(X, self._posterior(X, log=False))
+
+    def _posterior(self, X: Any, *, log: bool) -> Array:
+        model = self._fitted()
+        x = self._read_rows(X)
+        return self._as_output(scoring.posterior(model.score, x, model.log_prior, log=log), x)
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """The share of rows whose label is predicted.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix (n_rows, n_features)
+            Rows to predict.
+        y : array-like (n_rows,)
+            Their labels.
+        sample_weight : array-like (n_rows,), optional
+            How much each row counts; 1 by default.
+
+        Returns
+        -------
+        float
+            The accuracy, by weight.
+        """
+        warn_of_other_order(X, y, sample_weight)
+        return float(super().score(X, y, sample_weight))
+
+    def _as_output(self, scores: Array, x: Any) -> Array:
+        """Scores in the type that scikit-learn returns for these rows."""
+        return scores
+
+    # ---- fitted attributes -----------------------------------------------------------------------
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """Class labels, sorted, (n_classes,)."""
+        return self._attribute("classes_").schema.classes
+
+    @property
+    def class_count_(self) -> Array:
+        """Rows, or weight, of each class, float64 (n_classes,)."""
+        return self._attribute("class_count_").tally.classes.count.copy()
+
+    @property
+    def class_weight_(self) -> dict[Any, float]:
+        """What a row's weight was multiplied by, by label, for each class."""
+        model = self._attribute("class_weight_")
+        weights = by_class(model.class_weight, model.schema.classes)
+        return dict(zip(model.schema.classes.tolist(), weights.tolist(), strict=True))
+
+    @property
+    def tally_(self) -> TableTally:
+        """Everything that was counted. The model takes a copy before it changes it again."""
+        return self._attribute("tally_").sharing().tally
+
+    # ---- saving ----------------------------------------------------------------------------------
+    def save(self, path: str | os.PathLike[str] | BinaryIO) -> None:
+        """Write the model to a file that :func:`tallybayes.load` reads.
+
+        The file is a safetensors file with a checksum. It holds counts and hyperparameters, no rows
+        and no code; an existing file is replaced whole or not at all. A file opened for writing
+        bytes may be given in place of a path.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to write.
+
+        Raises
+        ------
+        ModelFileError
+            A ValueError: labels or parameters that a file cannot hold.
+        OSError
+            If the file cannot be written.
+        """
+        from tallybayes.estimators.saving import save
+
+        save(self, path)
+
+    def to_sql(
+        self,
+        table: str | Sequence[str],
+        dialect: Dialect = "duckdb",
+        *,
+        names: Mapping[str, str] | Sequence[str] | None = None,
+        types: Mapping[str, Kind] | None = None,
+        keep: Sequence[str] = (),
+    ) -> str:
+        """One SELECT that predicts the rows of a table where they lie.
+
+        Its result has the column ``prediction`` with the label that :meth:`predict` returns, and
+        for each class a column ``p(label)`` with the probability that :meth:`predict_proba`
+        returns, in the order of ``classes_``.
+        (BigQuery has no such names: they are ``p0_label``, … there.) A row that :meth:`predict`
+        refuses, because of an infinite number, a negative count or a level that is an error, has
+        NULL in all of them. Names, levels and labels are quoted, whatever characters they hold.
+
+        NULL has also what :meth:`predict` answers, but SQL does not compute exactly: counts above
+        2²⁰, or not whole, in a column read by a formula such as ``NegativeBinomial()``; and rows
+        with a missing value among more than eight columns read with their covariance.
+
+        Parameters
+        ----------
+        table : str or sequence of str
+            The name of the table, or schema and table. It is quoted, and so are the columns: where
+            the database folds names, give them as it stores them.
+        dialect : {"duckdb", "postgres", "spark", "bigquery", "snowflake"}, default="duckdb"
+            Whose SQL.
+        names : mapping or sequence of str, optional
+            What the table calls the model's columns: by their names, or all of them in order. A
+            model of arrays without names needs it.
+        types : mapping, optional
+            By column of the model, what the table's column holds, where that is not what was
+            learned: "text", "number", "integer", "decimal", "boolean" or "date". A column of levels
+            is taken for text (booleans where its levels are True and False), so that levels that
+            are stored as numbers need it.
+        keep : sequence of str, optional
+            Columns of the table that the result has besides, before the others.
+
+        Returns
+        -------
+        str
+            A statement without a semicolon: it can stand in ``CREATE VIEW … AS`` or ``FROM (…)``.
+
+        Raises
+        ------
+        ValueError
+            For what SQL cannot express, by name: columns of text, columns that hold numbers and
+            strings, groups of counts under a Dirichlet prior, densities of other packages; for a
+            name that the dialect cannot have, or a statement that is beyond its limits.
+        """
+        from tallybayes.export.statement import select
+
+        formula = self._formula()
+        return select(formula, table, dialect, names=_given(formula, names), kinds=types, keep=keep)
+
+    def _formula(self) -> Formula:
+        """What the model predicts."""
+        formula: Formula = self._fitted().formula()
+        return formula

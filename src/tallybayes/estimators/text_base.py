@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 
 from tallybayes.errors import StaleWarning, warn_user
-from tallybayes.estimators.base import LOCK, Reported, ShownInNotebooks, draw_waterfall
+from tallybayes.estimators.base import LOCK, Reported, draw_waterfall
 from tallybayes.estimators.vectorizer import (
     CountedRows,
     CountVectorizer,
@@ -66,7 +66,7 @@ FEW_DOCUMENTS = 256
 """Documents up to which a live model learns and answers; more are counted and scored together."""
 
 
-class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class DocumentClassifier(Reported, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base class of classifiers of documents. Not for direct use."""
 
     _reads = "documents"
