@@ -57,6 +57,8 @@ def test_every_command_takes_them(run, whole, tmp_path):
         for data in (["all.csv"], ["data/1.csv", "data/2.parquet"])
     ]
     assert explained[0] == explained[1]
+    for row, place in ((49, "data/1.csv, line 51"), (50, "data/2.parquet, row 0")):
+        assert f"({place}): predicted" in run("explain", "all.tally", "data", "--row", row).out
     run("update", "all.tally", "data/*", "-o", "more.tally")
     assert run("show", "more.tally", "--json").document["rows"] == 240
     run("forget", "more.tally", "data")
