@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
-from tallybayes import NaiveBayes, WeightedNaiveBayes, cross_validate
+from tallybayes import GaussianNB, NaiveBayes, WeightedNaiveBayes, cross_validate
 
 pytestmark = pytest.mark.filterwarnings("ignore::tallybayes.errors.UninformativeWarning")
 
@@ -38,6 +38,17 @@ def test_it_is_fitting_the_other_rows(model):
         others = type(model)(**model.get_params()).fit(X[fold != i], y[fold != i])
         expected = others.predict_proba(X[fold == i])
         np.testing.assert_allclose(np.exp(found[fold == i]), expected, atol=1e-6)
+
+
+def test_rows_are_left_out_with_the_weights_they_have():
+    X, y = noise(90, 3)
+    weights, fold = 1.0 + np.arange(90) % 4, np.arange(90) % 3
+    found = cross_validate(NaiveBayes(), X, y, fold, sample_weight=weights)
+    for i in range(3):
+        some = fold != i
+        others = NaiveBayes().fit(X[some], y[some], sample_weight=weights[some])
+        expected = others.predict_log_proba(X[~some])
+        np.testing.assert_allclose(found[~some], expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("model", CHOOSING, ids=repr)
@@ -104,3 +115,12 @@ def test_a_class_whose_rows_are_all_in_one_fold_stays_known(model):
     found = cross_validate(model.fit(X, y), X, y, fold)
     assert found.shape == (60, 3)
     assert np.isfinite(found).all()
+
+
+def test_without_declared_classes_one_that_no_other_fold_has_is_ruled_out():
+    x, y = np.arange(12.0)[:, None], np.repeat([0, 1, 2], 4)
+    fold = np.where(y == 1, 1, np.arange(12) % 2 * 2)
+    found = cross_validate(GaussianNB(), x, y, fold)
+    assert np.isneginf(found[fold == 1][:, 1]).all()
+    assert np.isfinite(found[fold != 1]).all()
+    np.testing.assert_allclose(np.exp(found).sum(axis=1), 1.0)

@@ -91,6 +91,13 @@ def tfidf_of_topics(k):
     return TfidfColumns.of(documents, documents.tf, features), y
 
 
+def test_the_inverse_frequency_of_a_term_in_every_document_is_1():
+    """log((n + 1) / (N_t + 1)) + 1; a term of a single document has no column."""
+    features = Features.of(np.array([4.0, 1.0, 2.0]), 4.0, 10)
+    np.testing.assert_allclose(features.idf, [1.0, 1.0 + np.log(5 / 2), 1.0 + np.log(5 / 3)])
+    assert features.column.tolist() == [0, -1, 1]
+
+
 def ridge_of(columns, y, k, without=()):
     weight = np.ones(300)
     weight[list(without)] = 0.0

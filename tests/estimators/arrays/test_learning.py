@@ -65,6 +65,18 @@ def test_any_split_in_any_order_counts_as_one_batch(NB, seed):
 
 
 @every()
+def test_questions_between_batches_change_no_answer(NB):
+    x, y = rows(n=90)
+    model = NB().partial_fit(x[:30], y[:30], classes=[0, 1, 2])
+    for begin in (30, 60):
+        model.predict_proba(x)
+        part = slice(begin, begin + 30)
+        model.partial_fit(x[part], y[part])
+        fresh = NB().partial_fit(x[: begin + 30], y[: begin + 30], classes=[0, 1, 2])
+        np.testing.assert_allclose(model.predict_proba(x), fresh.predict_proba(x), rtol=1e-9)
+
+
+@every()
 def test_a_large_batch_counts_as_its_rows_do(NB):
     """Beyond 8192 rows a batch is counted by another path than below."""
     x, y = rows(n=20_000, seed=2)

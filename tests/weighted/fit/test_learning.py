@@ -38,6 +38,13 @@ def test_cells_hold_every_row():
         assert (np.diff(joined) >= 0).all()
 
 
+def test_of_many_levels_the_rarest_share_a_cell():
+    weight = np.array([[3.0], [1.0], [9.0], [2.0], [0.0]])
+    levels = ColumnCells(name="t", counts=weight, levels=list("abcd"))
+    assert coarse(levels, 8, 3).tolist() == [1, 2, 0, 2, 2]
+    assert coarse(levels, 8).tolist() == [0, 1, 2, 3, 4]
+
+
 def test_a_row_is_taken_out_of_its_column():
     """Each value is the log-ratio of the counts without the row, where no kernel spreads them."""
     columns, rows, classes = cells_of(*mixed(60))
