@@ -194,6 +194,8 @@ def test_declared_classes_without_rows_are_no_class_to_balance():
     model = NaiveBayes(COLUMNS, classes=[0, 1, 2, 9], class_weight="balanced").fit(x, y)
     assert model.class_weight_[9] == 1.0
     np.testing.assert_allclose(model.class_count_[:3], len(y) / 3)
+    later = NaiveBayes(COLUMNS, classes=[0, 1, 2, 9]).fit(x, y).with_class_weight("balanced")
+    assert later.class_weight_ == pytest.approx(model.class_weight_)
 
 
 # ---- learning more, and unlearning -------------------------------------------------------------
