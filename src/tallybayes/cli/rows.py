@@ -690,9 +690,7 @@ class PartsRead:
         return f"row {before + kept:,}"
 
 
-# ---- labels --------------------------------------------------------------------------------------
-# Labels that were read as strings: whether they can be classes, and their conversion to the type
-# of a model's labels.
+# ---- labels that were read as strings: whether they can be classes, and their own type -----------
 MIN_ROWS_TO_JUDGE = 100  # rows of a first part from which on labels must repeat
 
 

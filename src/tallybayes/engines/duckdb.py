@@ -537,7 +537,7 @@ def _counted(
 
 
 def _rows(text: str, once: bool, target: str, what: Counting) -> Rows:
-    return Rows(text, once, target, _strings(what.where), what.weight)
+    return Rows(text, once, target, [condition.text for condition in what.where], what.weight)
 
 
 def _written(
@@ -551,10 +551,6 @@ def _written(
 ) -> str:
     """A statement about the grids of columns, which takes no values."""
     return statement(_rows(text, once, target, what), asked)
-
-
-def _strings(where: Sequence[Condition]) -> list[str]:
-    return [condition.text for condition in where]
 
 
 def _counted_as(column: SQLColumn) -> CountLevels | CountNumbers:

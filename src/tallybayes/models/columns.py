@@ -370,9 +370,8 @@ def read_columns(
 
 # ---- columns of strings that are read as text because they are prose -----------------------------
 # The tally counts them as levels, like all undeclared strings, so order and batches do not matter
-#    and
-# forgetting restores the column. When the tally is read, a column is prose if nearly all rows have
-# different strings, and the strings are sentences whose words recur (see
+# and forgetting restores the column. When the tally is read, a column is prose if nearly all rows
+# have different strings, and the strings are sentences whose words recur (see
 # :mod:`tallybayes.tokens.prose`). Its levels then become terms, as if it were declared `Text()`.
 PROSE = Text()
 """What a column of prose is read as."""

@@ -22,20 +22,12 @@ __all__ = [
     "flattened",
     "grouped",
     "is_mixed",
-    "is_text",
     "names_read",
     "readable",
 ]
 
 
 # ---- Arrow's types, as the readers of tables treat them ------------------------------------------
-def is_text(kind: Any) -> bool:
-    """Whether a type is that of strings."""
-    return bool(
-        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    )
-
-
 def _kind(kind: Any) -> str | None:
     if pa.types.is_dictionary(kind):
         return None if _kind(kind.value_type) is None else "category"

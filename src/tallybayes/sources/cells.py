@@ -25,6 +25,7 @@ import pyarrow.compute as pc
 
 from tallybayes.sources.contract import Part, SourceColumn
 from tallybayes.sources.options import DateOrder, Spelling
+from tallybayes.tables.arrow import is_text
 
 __all__ = [
     "Batch",
@@ -224,12 +225,6 @@ class Misfit(Exception):
         self.column, self.kind, self.row, self.value = column, kind, row, value
 
 
-def _is_text(kind: Any) -> bool:
-    return bool(
-        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    )
-
-
 def _is_date(kind: Any) -> bool:
     return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
 
@@ -392,9 +387,9 @@ def value_of(cell: Any) -> Any:
 def kind_of(column: Any, spelling: Spelling) -> Kind | None:
     """The kind that a column's cells suggest; None where there are only missing values."""
     kind = column.type
-    if pa.types.is_dictionary(kind) and _is_text(kind.value_type):
+    if pa.types.is_dictionary(kind) and is_text(kind.value_type):
         return None if _stripped(column, spelling).null_count == len(column) else "text"
-    if _is_text(kind):
+    if is_text(kind):
         strings = _stripped(column, spelling)
         if strings.null_count == len(strings):
             return None

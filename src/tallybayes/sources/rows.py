@@ -118,7 +118,7 @@ def kept_columns(
     SourceError
         If the source is text and typed files side by side.
     """
-    files = _files(source)
+    files = files_of(source)
     if all(isinstance(inner_of(file), ArrowRows) for file in files):
         return _kept_of_arrow(source.name, files, kept, read)
     if all(isinstance(inner_of(file), TextFile) for file in files):
@@ -128,10 +128,6 @@ def kept_columns(
         f"{source.name}: some are text, whose columns have no types, and some are not: predict "
         "each kind by itself"
     )
-
-
-def _files(source: Source) -> list[Any]:
-    return list(source.sources) if isinstance(source, Several) else [source]
 
 
 # ---- rows of Arrow -------------------------------------------------------------------------------

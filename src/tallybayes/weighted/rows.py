@@ -442,10 +442,8 @@ def canonical(rows: LearningRows, columns: list[ColumnCells]) -> tuple[LearningR
 #
 # - most contents occur several times, and about equally often (g times),
 # - they would not be so few by chance: if columns were independent, D / exp(Σ H) of D contents
-#    would
-#   be equal, H the entropies of the columns; or they occur more evenly than samples do, whose
-#    counts
-#   vary by their mean at least,
+#   would be equal, H the entropies of the columns; or they occur more evenly than samples do, whose
+#   counts vary by their mean at least,
 # - few contents come with several labels.
 #
 # A content with m rows of a label then counts as m / g rows, rounded, and at least one.

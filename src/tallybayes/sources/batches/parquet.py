@@ -18,12 +18,12 @@ from tallybayes.sources.arrow import (
     flat_schema,
     flatten_hint,
     flattened,
-    is_text,
     names_read,
 )
 from tallybayes.sources.contract import MAX_PART_VALUES, Part, SourceColumn
 from tallybayes.sources.opening import arrow_place
 from tallybayes.tables import Strings, Table, arrow
+from tallybayes.tables.arrow import is_text
 
 __all__ = ["ParquetFile"]
 

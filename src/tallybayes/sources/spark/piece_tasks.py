@@ -15,12 +15,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tallybayes.errors import SourceError
-from tallybayes.sources.arrow import is_text
 from tallybayes.sources.batches.parquet import ParquetFile
 from tallybayes.sources.contract import Part, located
 from tallybayes.sources.spark.parquet_scan import TYPES_READ, Piece
 from tallybayes.sources.spark.tasks import Answer, Each, Merge, answer_row
 from tallybayes.tables import Table
+from tallybayes.tables.arrow import is_text
 
 __all__ = ["PARTITION_STRIDE", "NotPlain", "counted_pieces", "taken_from_pieces"]
 
