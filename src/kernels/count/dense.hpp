@@ -247,10 +247,11 @@ int count_sums(const Loops& loops, const M& x, const Grid& grid, const i32* code
                 }
                 if (threshold) {
                     local.binary.resize(count * d);
-                    for (i64 r = 0; r < count; ++r)
+                    const double above = *threshold;
+                    double* to = local.binary.get();
+                    for (i64 r = 0; r < count; ++r, to += d)
                         for (i64 j = 0; j < d; ++j)
-                            local.binary[r * d + j] =
-                                static_cast<double>(from[r * stride + j]) > *threshold;
+                            to[j] = static_cast<double>(from[r * stride + j]) > above ? 1.0 : 0.0;
                     loops.sums_f64[w != nullptr](local.binary.get(), d, count, d, slot + i, wi,
                                                  local.sums.get());
                     return;
