@@ -18,7 +18,7 @@ from tallybayes.forking import new_lock
 from tallybayes.labels import joined_labels
 from tallybayes.parameters import Formula
 from tallybayes.schema import Schema
-from tallybayes.tally import CrossMoments, Moments, TableTally
+from tallybayes.tally import TableTally
 
 __all__ = ["Model", "joined_declared", "same"]
 
@@ -223,10 +223,7 @@ class Model(ABC):
         """Makes zero what rounding has left in `rest`, after a subtraction from `before`, in
         place."""
         for part, was in zip(rest.parts, before.parts, strict=True):
-            if isinstance(part, Moments | CrossMoments):
-                part.settle(was, decayed=self.decayed)  # type: ignore[arg-type]  # of one kind
-            else:
-                part.settle(was)
+            part.settle(was, decayed=self.decayed)
 
 
 def _labels_of(model: Model) -> list[Any]:

@@ -226,8 +226,9 @@ class Tally:
         for name in self.additive:
             getattr(self, name)[rows] = getattr(other, name)
 
-    def settle(self, before: Self) -> None:
-        """After a subtraction from `before`, in place: rounding residues become zero."""
+    def settle(self, before: Self, *, decayed: float = 0.0) -> None:
+        """After a subtraction from `before`, in place: rounding residues become zero. Sums of
+        squares look at `decayed`, the largest weight of a class since weights were multiplied."""
         for name in self.additive:
             if name in self.squares:
                 continue
@@ -394,7 +395,7 @@ class ClassCounts(Tally):
     def _pooled(self) -> tuple[Array, Array]:
         return self.count.sum(keepdims=True), self.squared_weights.sum(keepdims=True)
 
-    def settle(self, before: Self) -> None:
+    def settle(self, before: Self, *, decayed: float = 0.0) -> None:
         """As for every tally; and where the rest of the squared weights cannot be that of rows, the
         rows left are taken to be as heavy as the ones before.
 

@@ -164,7 +164,7 @@ class GridCounts(Tally):
         mine.counts[rows] = theirs.counts
         self._become(mine)
 
-    def settle(self, before: Self) -> None:
+    def settle(self, before: Self, *, decayed: float = 0.0) -> None:
         mine, was = self._joined(before)
         Tally.settle(mine, was)
         self._become(mine)

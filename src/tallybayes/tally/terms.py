@@ -673,7 +673,7 @@ class TextCounts(Tally):
         self.held = self.weighted(kept).held
         self.accumulate(other, 1.0, rows)
 
-    def settle(self, before: Self) -> None:
+    def settle(self, before: Self, *, decayed: float = 0.0) -> None:
         """Nothing: the subtraction itself has left no rounding."""
 
     def deficit(self) -> tuple[int, int, str] | None:
