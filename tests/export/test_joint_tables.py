@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tallybayes.export.scores import JOINT_CELLS, JointTable, joined
-from tallybayes.parameters.formula import CellTable, CodeCells, PairedCells, Powers
+from tallybayes.export.terms import Powers
+from tallybayes.parameters.formula import CellTable, CodeCells, PairedCells
 from tallybayes.parameters.kinds import QuadraticTerms
 
 SIZES = st.lists(st.integers(2, JOINT_CELLS + 20), max_size=8)
@@ -68,7 +69,7 @@ def pairs_of(tables, places, n_classes):
     for i, j in places:
         one, other = tables[i].cells, tables[j].cells
         a, b = rng.integers(0, 3, one.size), rng.integers(0, 2, other.size)
-        cells = PairedCells(one, other, (a, b), 2, 6)
+        cells = PairedCells(one, other, (a, b), (3, 2))
         found.append(CellTable(cells, rng.normal(size=(n_classes, 6))))
     return found
 

@@ -11,7 +11,7 @@ import pytest
 import tallybayes
 from tallybayes import NaiveBayes
 from tallybayes.families import Gaussian, NegativeBinomial, NormalInverseGamma
-from tallybayes.reporting.form import CurveTerm, form_of_table
+from tallybayes.reporting.form import Form
 
 PRIOR = NormalInverseGamma(mean=2.0, strength=1.0, shape=2.0, scale=1.0)
 FAMILIES = {
@@ -49,8 +49,8 @@ def table(n: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
 def test_the_page_evaluates_densities_by_their_formulas(opened, missing):
     X, y = table(500, 0)
     model = NaiveBayes(columns=FAMILIES, missing=missing).fit(X, y)
-    form = form_of_table(model._fitted())
-    assert not any(isinstance(term, CurveTerm) for term in form.terms)
+    form = Form(model._fitted()).document()
+    assert "curve" not in {term["kind"] for term in form["terms"]}
     fresh = table(60, 1)[0]
     odd = fresh[:4].copy()
     odd["events"] = [0.0, 3e6, 2.5, 12.25]
@@ -69,7 +69,7 @@ def test_the_page_evaluates_densities_by_their_formulas(opened, missing):
     found = page.evaluate("(rows) => rows.map((row) => tallybayes.predict(row).proba)", asked)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
     parts = page.evaluate("(rows) => rows.map(tallybayes.contributions)", asked)
-    names = [form.columns[term.columns[0]].name for term in form.terms]
+    names = [form["columns"][term["columns"][0]]["name"] for term in form["terms"]]
     wanted = said.contributions[:, :, [said.columns.index(name) for name in names]]
     centred = [p - p.mean(axis=2, keepdims=True) for p in (np.array(parts), wanted.swapaxes(1, 2))]
     scale = 1.0 + np.abs(centred[1]).max(axis=2, keepdims=True)

@@ -19,7 +19,6 @@ from tallybayes.errors import UnseenLevel
 from tallybayes.parameters import Cells, Density, Description, Term, Unseen
 from tallybayes.parameters.formula import CellTable, LevelCells, NumberCells
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table
-from tallybayes.tables.columns import entries_of_bits
 from tallybayes.tally import GridCounts
 from tallybayes.threads import get_num_threads, in_threads
 
@@ -35,7 +34,7 @@ __all__ = [
     "Part",
     "Shown",
     "need_no_level",
-    "strings_beside",
+    "table_of_numbers",
     "tables_of",
     "values_of",
 ]
@@ -189,21 +188,10 @@ class Part(ABC):
     def without(self, x: Table, own: Index, weight: Array) -> Array:
         """What it adds after each row itself is taken out, (n_rows, n_classes)."""
 
-    @abstractmethod
-    def add_to_rows(self, scorer: _kernels.RowScorer, least: Callable[[str], int]) -> bool:
-        """Adds itself to what scores one row as a dict; returns whether it could.
-
-        Parameters
-        ----------
-        scorer : RowScorer
-        least : callable
-            Of a column: what its numbers may be; 0 anything, 1 not negative, 2 positive.
-        """
-
     # ---- what it is ------------------------------------------------------------------------------
     @abstractmethod
     def terms(self) -> list[Term]:
-        """The score as terms of a formula; raises Inexpressible."""
+        """The score as terms of a formula."""
 
     @abstractmethod
     def described(self) -> Description:
@@ -460,11 +448,10 @@ class LevelsPart(LookupPart):
         return self.law.prior_and_posteriors(cell, f"P({self.name} = {level} | class)")
 
     def terms(self) -> list[Term]:
-        cells = LevelCells(self.name, list(self.levels), self.unseen == "error")
-        missing_entries = (
-            cells.size - self.table.shape[1]
-        )  # of levels never seen, which add nothing
-        return [CellTable(cells, np.pad(self.table, ((0, 0), (0, missing_entries))))]
+        cells, table = LevelCells(self.name, self.levels, self.unseen == "error"), self.table
+        if table.shape[1] < cells.size:  # levels never seen add nothing
+            table = np.pad(table, ((0, 0), (0, cells.size - table.shape[1])))
+        return [CellTable(cells, table)]
 
     def described(self) -> Description:
         n = len(self.levels)
@@ -481,13 +468,6 @@ class LevelsPart(LookupPart):
         more = np.column_stack([scores.T, self.table[:, -1]]).T
         return {self.name: Shown([*names, "(any other)"], more)}
 
-    def add_to_rows(self, scorer: _kernels.RowScorer, least: Callable[[str], int]) -> bool:
-        entry = {level: i + 1 for i, level in enumerate(self.levels)}
-        unseen = -1 if self.unseen == "error" else len(entry) + 1
-        table = np.ascontiguousarray(self.table.T)
-        scorer.add_levels(self.name, entry, unseen, table, entries_of_bits(entry))
-        return True
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class KindsPart(LevelsPart):
@@ -503,8 +483,7 @@ class KindsPart(LevelsPart):
         return self.levels[1:]
 
     def terms(self) -> list[Term]:
-        """Of missing values and numbers, where the column holds no strings."""
-        return [CellTable(NumberCells(self.name, np.empty(0)), self.table[:, :2])]
+        return [table_of_numbers(self.name, np.empty(0), self, self.table)]
 
     def fill_entries(self, column: Any, entries: NDArray[np.int32]) -> None:
         strings = column.strings if isinstance(column, Mixed) else Empty(column.n_rows)
@@ -601,9 +580,7 @@ class BinsPart(LookupPart):
         return scores
 
     def terms(self) -> list[Term]:
-        """Of missing values and numbers, where the column holds no strings."""
-        cells = NumberCells(self.name, self.edges)
-        return [CellTable(cells, self.table[:, : cells.size])]
+        return [table_of_numbers(self.name, self.edges, self.kinds, self.table)]
 
     def described(self) -> Description:
         edges = [f"{edge:.6g}" for edge in self.edges.tolist()]
@@ -616,13 +593,11 @@ class BinsPart(LookupPart):
     def distribution(self, made: Distributions) -> Any:
         return made.numbers(self, made.law_of_bins(self))
 
-    def add_to_rows(self, scorer: _kernels.RowScorer, least: Callable[[str], int]) -> bool:
-        strings = strings_beside(self.kinds, len(self.edges) + 2)
-        scorer.add_bins(self.name, self.edges, np.ascontiguousarray(self.table.T), strings)
-        return True
 
-
-def strings_beside(kinds: KindsPart | None, first: int) -> dict[str, int]:
-    """The entries of the strings beside numbers; `first` is that of the first."""
-    strings = () if kinds is None else kinds.strings
-    return {text: first + i for i, text in enumerate(strings)}
+def table_of_numbers(name: str, starts: Array, kinds: KindsPart | None, table: Array) -> CellTable:
+    """The table of a column of numbers, and of the strings beside them."""
+    strings = [] if kinds is None else kinds.strings
+    size = len(starts) + 2 + len(strings)
+    takes_others = bool(strings) and table.shape[1] > size
+    cells = NumberCells(name, starts, strings, takes_others)
+    return CellTable(cells, table[:, : cells.size])

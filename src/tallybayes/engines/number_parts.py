@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
@@ -21,7 +21,6 @@ from tallybayes.engines.lookup_parts import (
     Part,
     Shown,
     need_no_level,
-    strings_beside,
     values_of,
 )
 from tallybayes.parameters import (
@@ -30,13 +29,13 @@ from tallybayes.parameters import (
     Density,
     Description,
     ImproperPrior,
-    Inexpressible,
-    QuadraticTerms,
+    NumberLaw,
+    NumberTerm,
     Term,
     TermScores,
     missing_patterns,
 )
-from tallybayes.parameters.formula import Conditional, Powers, Triangular
+from tallybayes.parameters.formula import GroupTerm, OpaqueTerm
 from tallybayes.tables import Column, Numbers, Strings, Table
 from tallybayes.tables.columns import numbers_and_strings
 from tallybayes.tally import GridCounts
@@ -57,6 +56,7 @@ __all__ = [
     "distinct_documents",
     "group_part",
     "number_part",
+    "scored_together",
     "text_part",
 ]
 
@@ -93,7 +93,7 @@ class DensityPart(ComputedPart):
 
     @property
     def pooled_density(self) -> Density | None:
-        return None if self.density.pooled() is None else self.density
+        return None if self.pooled is None else self.density
 
     @property
     def follows_rows(self) -> bool:
@@ -101,7 +101,7 @@ class DensityPart(ComputedPart):
 
     def terms(self) -> list[Term]:
         """Of the numbers; those of :attr:`kinds` are its lookup's."""
-        return [self.density.term(self.name)]
+        return [NumberTerm(self.name, self.density.law, self.density)]
 
     def described(self) -> Description:
         what, rows, values = self.density.described()
@@ -130,48 +130,13 @@ class DensityPart(ComputedPart):
         entries = [*numbers.tolist(), *strings] if strings else numbers
         return {self.name: Shown(entries, self.contribution(numbers_and_strings(numbers, strings)))}
 
-    def add_to_rows(self, scorer: _kernels.RowScorer, least: Callable[[str], int]) -> bool:
-        missing, there = self.missing_scores
-        beside = np.stack([missing, there])
-        if self.kinds is not None:
-            beside = np.ascontiguousarray(self.kinds.table.T)
-        more = missing, least(self.name), strings_beside(self.kinds, 2), beside
-        pooled = self.density.pooled()
-        terms = self.density.quadratic()
-        if pooled is not None:
-            scorer.add_pooled(self.name, *pooled, missing, there, *more[1:])
-        elif terms is None:
-            scorer.add_function(self.name, self.of_number, *more, self.counts)
-        else:
-            constant, slope, mean, scale = terms
-            scorer.add_quadratic(self.name, constant + there, slope, mean, scale, *more)
-        return True
-
     @cached_property
     def pooled(self) -> PooledColumns | None:
         """The kernel that scores the column, where its density has the form for it."""
-        if self.density.pooled() is None:
+        law = self.density.law
+        if law is None or law.pooled() is None:
             return None
         return PooledColumns([self.density], self.n_classes)
-
-    @cached_property
-    def missing_scores(self) -> tuple[Array, Array]:
-        """The scores of a missing value and of any number, float64 (n_classes,) each."""
-        if self.kinds is None:
-            return np.zeros(self.n_classes), np.zeros(self.n_classes)
-        missing, there = np.ascontiguousarray(self.kinds.table.T[:2])
-        return missing, there
-
-    @property
-    def counts(self) -> Array:
-        """What 0, 1, … add as far as a table holds them, float64 (n, n_classes)."""
-        scores = self.density.of_counts()
-        return np.zeros((0, self.n_classes)) if scores is None else scores + self.missing_scores[1]
-
-    def of_number(self, value: float) -> list[float]:
-        """What one number adds to the score of each class."""
-        column = Numbers(np.array([value]), "float")
-        return self.contribution(column)[0].tolist()  # type: ignore[no-any-return]
 
     def contribution(self, column: Any) -> Array:
         """(n_rows, n_classes) of a column."""
@@ -242,12 +207,12 @@ CHUNK = 1 << 15  # rows whose intermediate results stay in the cache
 
 
 class PooledColumns:
-    """Densities that have the form of :class:`tallybayes.parameters.PooledTerms`.
+    """Densities whose laws have the form of :class:`tallybayes.parameters.PooledTerms`.
 
     Parameters
     ----------
     densities : sequence of Density
-        Of columns; their ``pooled()`` is not None.
+        Of columns; the ``pooled()`` of their laws is not None.
     n_classes : int
     """
 
@@ -259,7 +224,7 @@ class PooledColumns:
         self.less = _kernels.PooledScorer(n_classes)  # columns that the kernel takes rows out of
         self.by_kernel: list[int] = []
         for j, density in enumerate(densities):
-            terms, less = density.pooled(), density.pooled_less()
+            terms, less = density.law.pooled(), density.pooled_less()
             assert terms is not None
             self.all.add(*terms)
             if less is not None:
@@ -345,7 +310,6 @@ class GroupPart(ComputedPart):
 
 # ---- a group of correlated columns ---------------------------------------------------------------
 MAX_INTERMEDIATE = 1 << 19  # numbers of the intermediate results of a chunk of rows
-MAX_PATTERN_COLUMNS = 8  # columns up to which a formula has every pattern of missing values
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -365,39 +329,14 @@ class CorrelatedPart(GroupPart):
     likelihood: Correlated
 
     def terms(self) -> list[Term]:
-        n, every = len(self.columns), len(self.columns) > MAX_PATTERN_COLUMNS
-        whole = self.likelihood.terms(tuple(range(n)))
-        steps = []
-        for j in range(n):
-            sets = [range(j)] if every else subsets(j)
-            steps.append([self._conditional(tuple(given), j) for given in sets])
-        return [Triangular(list(self.columns), whole.mean, steps, whole.freedom, every)]
-
-    def _conditional(self, given: tuple[int, ...], j: int) -> Conditional:
-        of_these = self.likelihood.terms((*given, j))
-        return Conditional(given, of_these.constant[:, -1], of_these.rotation[:, -1])
+        return [GroupTerm(self.columns, self.likelihood)]
 
     def described(self) -> Description:
         return self.likelihood.described()
 
     def scored(self, values: Array, shares: Array | None = None) -> Array:
-        """log p(x | c), (n_rows, n_classes), of rows (n_rows, n_columns), NaN for missing values;
-        and what each column adds, if there is room for it (n_rows, n_classes, n_columns), of
-        zeros."""
-        scores = np.zeros((len(values), self.n_classes))
-        for there, rows in missing_patterns(values):
-            terms, whole = self.likelihood.terms(there), len(rows) == len(values)
-            x = values if whole else values[rows]
-            x = np.ascontiguousarray(x[:, there]) if len(there) < x.shape[1] else x
-            some = scores if whole else np.zeros((len(rows), self.n_classes))
-            each = None if shares is None else np.zeros((*some.shape, len(there)))
-            _kernels.score_triangular(x, *terms, some, each, get_num_threads())
-            if not whole:
-                scores[rows] = some
-            if shares is not None and each is not None:
-                for i, j in enumerate(there):
-                    shares[rows, :, j] = each[:, :, i]
-        return scores
+        """log p(x | c) of rows; see :func:`scored_together`."""
+        return scored_together(self.likelihood, values, self.n_classes, shares)
 
     def add(self, x: Table, scores: Array) -> None:
         scores += self.scored(self.matrix(x))
@@ -429,20 +368,26 @@ class CorrelatedPart(GroupPart):
         """Nothing: what a column adds depends on the columns before it."""
         return {}
 
-    def add_to_rows(self, scorer: _kernels.RowScorer, least: Callable[[str], int]) -> bool:
-        terms = self.likelihood.terms(tuple(range(len(self.columns))))
 
-        def slowly(values: list[float]) -> list[float]:
-            return self.scored(np.array([values]))[0].tolist()  # type: ignore[no-any-return]
-
-        scorer.add_group(list(self.columns), *terms, slowly)
-        return True
-
-
-def subsets(n: int) -> Iterator[tuple[int, ...]]:
-    """Every set of 0 … n − 1, in the order of the binary numbers whose digits they are."""
-    for number in range(1 << n):
-        yield tuple(i for i in range(n) if number >> i & 1)
+def scored_together(
+    likelihood: Correlated, values: Array, n_classes: int, shares: Array | None = None
+) -> Array:
+    """log p(x | c), (n_rows, n_classes), of rows (n_rows, n_columns), NaN for missing values; and
+    what each column adds, if there is room for it (n_rows, n_classes, n_columns), of zeros."""
+    scores = np.zeros((len(values), n_classes))
+    for there, rows in missing_patterns(values):
+        terms, whole = likelihood.terms(there), len(rows) == len(values)
+        x = values if whole else values[rows]
+        x = np.ascontiguousarray(x[:, there]) if len(there) < x.shape[1] else x
+        some = scores if whole else np.zeros((len(rows), n_classes))
+        each = None if shares is None else np.zeros((*some.shape, len(there)))
+        _kernels.score_triangular(x, *terms, some, each, get_num_threads())
+        if not whole:
+            scores[rows] = some
+        if shares is not None and each is not None:
+            for i, j in enumerate(there):
+                shares[rows, :, j] = each[:, :, i]
+    return scores
 
 
 # ---- a group of columns of counts ----------------------------------------------------------------
@@ -462,15 +407,13 @@ class CountsPart(GroupPart):
         slopes = self.likelihood.slopes()
         if slopes is None:
             what = self.likelihood.described().what
-            raise Inexpressible(
+            reason = (
                 f"the columns {list(self.columns)} are read together as {what}, whose terms are "
                 "not products of a weight and a count"
             )
-        none = np.zeros(self.n_classes)
-        return [
-            Powers(name, QuadraticTerms(none, slope, none, none))
-            for name, slope in zip(self.columns, np.ascontiguousarray(slopes.T), strict=True)
-        ]
+            return [OpaqueTerm(self.columns, reason)]
+        of_columns = zip(self.columns, np.ascontiguousarray(slopes.T), strict=True)
+        return [NumberTerm(name, NumberLaw.of_slopes(slope)) for name, slope in of_columns]
 
     def described(self) -> Description:
         what, _, values = self.likelihood.described()
@@ -519,16 +462,6 @@ class CountsPart(GroupPart):
         }
         shares = self.contributions(Table(columns, len(ones), True))
         return {n: Shown(["one more"], shares[n][[j]]) for j, n in enumerate(self.columns)}
-
-    def add_to_rows(self, scorer: _kernels.RowScorer, least: Callable[[str], int]) -> bool:
-        """Possible where they have a linear form."""
-        slopes = self.likelihood.slopes()
-        if slopes is None:
-            return False
-        none = np.zeros(self.n_classes)
-        for name, slope in zip(self.columns, np.ascontiguousarray(slopes.T), strict=True):
-            scorer.add_quadratic(name, none, slope, none, none, none, 1, {}, np.stack([none, none]))
-        return True
 
 
 # ---- a column of text ----------------------------------------------------------------------------
@@ -628,15 +561,12 @@ class TextPart(ComputedPart):
         self.add_without(x, own, weight, scores)
         return scores
 
-    def add_to_rows(self, scorer: _kernels.RowScorer, least: Callable[[str], int]) -> bool:
-        """A row with a text is read as a table."""
-        return False
-
     def terms(self) -> list[Term]:
-        raise Inexpressible(
+        reason = (
             f"column {self.name!r} is read as text, whose tokens only tallybayes cuts: "
             f"{ALTERNATIVES}"
         )
+        return [OpaqueTerm(self.columns, reason)]
 
     def described(self) -> Description:
         return self.likelihood.described()

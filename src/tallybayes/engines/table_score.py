@@ -17,11 +17,21 @@ from tallybayes.engines.lookup_parts import (
     tables_of,
     values_of,
 )
-from tallybayes.engines.number_parts import PooledColumns
+from tallybayes.engines.number_parts import PooledColumns, scored_together
 from tallybayes.engines.tables import text_group
-from tallybayes.parameters import Term
+from tallybayes.parameters import Formula, Term
+from tallybayes.parameters.formula import (
+    GroupTerm,
+    LevelCells,
+    NumberCells,
+    OpaqueTerm,
+    OwnTerms,
+    of_pairs,
+    of_single_columns,
+)
 from tallybayes.schema import Columns, Kind, Schema
 from tallybayes.tables import Table
+from tallybayes.tables.columns import entries_of_bits
 from tallybayes.tables.values import as_scalar, as_text
 from tallybayes.tally import (
     ClassCounts,
@@ -49,7 +59,6 @@ __all__ = [
     "TableScore",
     "counted_rows",
     "empty_counter",
-    "empty_scorer",
     "hold",
     "row_scorer",
 ]
@@ -108,8 +117,7 @@ class TableScore:
         return _kernels.LaneScorer.of_columns(tables, offset, self.fallback, threads)
 
     def terms(self) -> list[Term]:
-        """What the parts add, as terms of a formula, in the order in which they are added; raises
-        Inexpressible."""
+        """What the parts add, as terms of a formula, in the order in which they are added."""
         return [
             term for part in (*self.lookups, *self.mixtures, *self.others) for term in part.terms()
         ]
@@ -375,29 +383,85 @@ def _cross(names: tuple[str, ...], counted: Any, order: NDArray[np.intp]) -> Gro
 
 
 def row_scorer(
-    score: TableScore, dates: Sequence[str], least: Callable[[str], int], watched: Sequence[str]
+    formula: Formula, dates: Sequence[str], watched: Sequence[str]
 ) -> _kernels.RowScorer | None:
-    """The compiled score of one row as a dict; None where a part looks at several columns at once
-    and has no linear form.
+    """The compiled score of one row as a dict; None where a term is of several columns at once and
+    has no form for that.
 
     Parameters
     ----------
-    score : TableScore
+    formula : Formula
     dates : sequence of str
         The columns that hold dates.
-    least : callable (str) -> int
-        Which numbers a column takes, as in :func:`empty_counter`.
     watched : sequence of str
         Columns with a warning of odd values.
     """
-    scorer = empty_scorer(score.log_prior, score.fallback, dates)
-    if not all(part.add_to_rows(scorer, least) for part in score.parts):
+    terms = formula.terms
+    if any(isinstance(term, OpaqueTerm) for term in terms):
         return None
+    offset = np.ascontiguousarray(formula.offset)
+    scorer = _kernels.RowScorer(offset, formula.fallback, list(dates), as_scalar, as_text)
+    single = of_single_columns(terms)
+    columns = sorted(single, key=list(formula.kinds).index)
+    for name in columns:
+        _add_column(scorer, name, single[name], formula.least.get(name, 0))
+    for group in terms:
+        if isinstance(group, GroupTerm):
+            _add_group(scorer, group, len(offset))
+    for cells, scores in of_pairs(terms):
+        first, second = (np.ascontiguousarray(coarse, dtype=np.int32) for coarse in cells.maps)
+        one, other = columns.index(cells.first.column), columns.index(cells.second.column)
+        scorer.add_pair(one, other, first, second, cells.width, np.ascontiguousarray(scores.T))
     scorer.watch(list(watched))
+    correction = formula.correction
+    if correction.prior_share:
+        scorer.mix(correction.prior_share, correction.prior, correction.most)
     return scorer
 
 
-def empty_scorer(log_prior: Array, fallback: int, dates: Sequence[str]) -> _kernels.RowScorer:
-    """A scorer of rows as dicts that knows no columns yet."""
-    offset = np.ascontiguousarray(log_prior)
-    return _kernels.RowScorer(offset, fallback, list(dates), as_scalar, as_text)
+def _add_column(scorer: _kernels.RowScorer, name: str, own: OwnTerms, least: int) -> None:
+    """Adds what a column has by itself: a table, a density, or a density beside a table of what its
+    values are."""
+    cells, number, table = own.cells, own.number, np.ascontiguousarray(own.scores.T)
+    if isinstance(cells, LevelCells):
+        entry = {level: 1 + i for i, level in enumerate(cells.levels)}
+        other = -1 if cells.refuses_others else len(entry) + 1
+        scorer.add_levels(name, entry, other, table, entries_of_bits(entry))
+        return
+    entry = {}
+    if cells is not None:
+        assert isinstance(cells, NumberCells)
+        entry = {text: len(cells.starts) + 2 + i for i, text in enumerate(cells.strings)}
+        if number is None:
+            scorer.add_bins(name, cells.starts, table, entry)
+            return
+    assert number is not None
+    missing, there = table[0].copy(), table[1].copy()
+    law, density = number.law, number.density
+    pooled, polynomial = (None, None) if law is None else (law.pooled(), law.quadratic())
+    if pooled is not None:
+        scorer.add_pooled(name, *pooled, missing, there, least, entry, table)
+    elif polynomial is not None:
+        constant, slope, mean, scale = polynomial
+        constant = constant + there
+        scorer.add_quadratic(name, constant, slope, mean, scale, missing, least, entry, table)
+    else:
+        assert density is not None
+        log_density, counts = density.log_density, density.of_counts()
+        known = np.zeros((0, len(there))) if counts is None else counts + there
+
+        def of_number(x: float) -> list[float]:
+            return (log_density(np.array([x]))[0] + there).tolist()  # type: ignore[no-any-return]
+
+        scorer.add_function(name, of_number, missing, least, entry, table, known)
+
+
+def _add_group(scorer: _kernels.RowScorer, term: GroupTerm, n_classes: int) -> None:
+    """Adds numbers that are scored together."""
+
+    def with_missing(values: list[float]) -> list[float]:
+        scores = scored_together(term.likelihood, np.array([values]), n_classes)
+        return scores[0].tolist()  # type: ignore[no-any-return]
+
+    whole = term.likelihood.terms(tuple(range(len(term.columns))))
+    scorer.add_group(list(term.columns), *whole, with_missing)

@@ -25,7 +25,6 @@ from tallybayes.errors import IncompatibleTallies
 from tallybayes.explain.warnings import warn_of_light_rows
 from tallybayes.families.class_prior import ClassPrior
 from tallybayes.forking import new_lock
-from tallybayes.leaving_out import posterior_without
 from tallybayes.models.base import Model, same
 from tallybayes.models.class_weights import (
     ClassWeights,
@@ -39,6 +38,7 @@ from tallybayes.parameters import Formula
 from tallybayes.parameters.formula import Kind
 from tallybayes.progress import learning_shown
 from tallybayes.readable import html_table
+from tallybayes.scoring import posterior_without
 from tallybayes.tally import TableTally
 from tallybayes.validation import (
     codes_of,

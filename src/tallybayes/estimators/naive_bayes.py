@@ -24,14 +24,13 @@ from tallybayes.estimators.table_base import TableClassifier
 from tallybayes.explain.explanation import drawn_posteriors, draws_of, table_evidence
 from tallybayes.explain.importances import column_importances, column_tables
 from tallybayes.families.priors import Estimate
-from tallybayes.leaving_out import posterior_without
 from tallybayes.models.calibration import Calibration, Method, Temperature, fitted_calibration
 from tallybayes.models.class_weights import by_class
 from tallybayes.models.declarations import Declared, Reading, declared
 from tallybayes.models.rows import Names
 from tallybayes.models.table import Chosen, TableModel
 from tallybayes.parameters import Unseen
-from tallybayes.scoring import posterior
+from tallybayes.scoring import posterior, posterior_without
 from tallybayes.tables import Table
 from tallybayes.tally import TableTally
 from tallybayes.validation import like

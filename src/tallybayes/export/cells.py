@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.export.dialects import Dialect, Stages
+from tallybayes.export.terms import CountCells
 from tallybayes.parameters.formula import (
     Cells,
     CodeCells,
-    CountCells,
     Formula,
     Inexpressible,
     Kind,

@@ -12,22 +12,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.export.cells import Columns, cell_of, interval_tree, score_of
-from tallybayes.parameters.formula import (
-    Cells,
-    CellTable,
+from tallybayes.export.terms import (
     Conditional,
     CountTail,
     CountTerm,
-    LevelCells,
     Mixture,
+    Powers,
+    StudentTerm,
+    Triangular,
+    Written,
+)
+from tallybayes.parameters.formula import (
+    Cells,
+    CellTable,
+    LevelCells,
     NumberCells,
     PairedCells,
     Power,
-    Powers,
     Single,
-    StudentTerm,
-    Term,
-    Triangular,
 )
 
 __all__ = [
@@ -365,7 +367,7 @@ class JointTable:
     scores: Array
 
 
-def joined(terms: Sequence[Term], most: int = JOINT_CELLS) -> list[Term | JointTable]:
+def joined(terms: Sequence[Written], most: int = JOINT_CELLS) -> list[Written | JointTable]:
     """The same terms, with tables of one column or two joined where the joint table has at most
     `most` numbers for all classes, or `JOINT_CELLS` cells.
 
@@ -459,7 +461,7 @@ def _of_singles(table: CellTable) -> Array:
 
 
 # ---- the score of any term -----------------------------------------------------------------------
-def added(term: Term | JointTable, columns: Columns) -> Added:
+def added(term: Written | JointTable, columns: Columns) -> Added:
     """What a term adds to the score of each class."""
     if isinstance(term, CellTable):
         if len(term.scores) == 1 and isinstance(term.cells, LevelCells | NumberCells):

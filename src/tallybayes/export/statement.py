@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tallybayes.export.cells import Columns, interval_tree
 from tallybayes.export.dialects import Dialect, Stages, dialect_of
 from tallybayes.export.scores import added, joined
+from tallybayes.export.terms import written
 from tallybayes.parameters.formula import CellTable, Correction, Formula, Inexpressible, Kind
 
 __all__ = [
@@ -411,7 +412,8 @@ def _need_distinct(names: Sequence[str]) -> None:
 
 def _scores(formula: Formula, columns: Columns) -> list[str]:
     """The names of the scores."""
-    of_terms = [added(term, columns) for term in joined(formula.terms, columns.dialect.most_cells)]
+    terms = joined(written(formula.terms), columns.dialect.most_cells)
+    of_terms = [added(term, columns) for term in terms]
     uses = [name for term in of_terms for name in term.uses]
     return [
         columns.stages.name(

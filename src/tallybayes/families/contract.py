@@ -15,16 +15,12 @@ from tallybayes.families.priors import PriorAndPosteriors, log_counts_evidence, 
 from tallybayes.parameters import (
     Description,
     ImproperPrior,
-    Inexpressible,
     Laws,
     Parameters,
     PooledLess,
-    PooledTerms,
-    QuadraticTerms,
-    Term,
     Without,
 )
-from tallybayes.parameters.formula import Mixture, NumberLaw, Powers
+from tallybayes.parameters.formula import NumberLaw
 from tallybayes.schema import Kind
 from tallybayes.tally import (
     UNIT_ROWS,
@@ -442,49 +438,18 @@ class NumberDensity(ABC):
         """The parameters in words."""
 
     # ---- forms that are scored without a call into Python ----------------------------------------
-    def quadratic(self) -> QuadraticTerms | None:
-        """log p(x | c) up to a term that all classes share, where it has that form."""
-        return None
-
-    def pooled(self) -> PooledTerms | None:
-        """log p(x | c), where it has that form."""
-        return None
-
     def of_counts(self) -> Array | None:
         """log p(x | c) of x = 0 … n − 1, float64 (n, n_classes), where a table has them."""
         return None
 
     def pooled_less(self) -> PooledLess | None:
-        """How a row changes it, where it has the form of :meth:`pooled`."""
+        """How a row changes it, where its law is a mixture of Gaussians."""
         return None
 
+    @property
     def law(self) -> NumberLaw | None:
-        """log p(x | c) by its formula, where it has one of those."""
+        """log p(x | c), up to a term that all classes share, by its formula, where it has one."""
         return None
-
-    def term(self, column: str) -> Term:
-        """log p(x | c), up to a term that all classes share, as a term of a formula.
-
-        Parameters
-        ----------
-        column : str
-            The name of the column.
-
-        Raises
-        ------
-        Inexpressible
-            Where it has no such form.
-        """
-        mixture = self.pooled()
-        if mixture is not None:
-            return Mixture(column, mixture)
-        powers = self.quadratic()
-        if powers is not None:
-            return Powers(column, powers)
-        raise Inexpressible(
-            f"column {column!r} is read as {self.what}, which is neither a table of cells nor a "
-            "polynomial: declare another family for it, such as Binned()"
-        )
 
     # ---- the strength of the prior ---------------------------------------------------------------
     @property

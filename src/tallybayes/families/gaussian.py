@@ -80,12 +80,9 @@ from tallybayes.parameters import (
     Laws,
     MomentsWithout,
     PooledLess,
-    PooledTerms,
     Quadratic,
-    QuadraticTerms,
-    Term,
 )
-from tallybayes.parameters.formula import LawMixture, NumberLaw, Power, Powers, StudentTerm
+from tallybayes.parameters.formula import LawMixture, NumberLaw, Power
 from tallybayes.schema import Kind
 from tallybayes.tally import UNIT_ROWS, ClassCounts, CrossMoments, GridCounts, Moments, RowWeights
 from tallybayes.tally.base import less
@@ -545,46 +542,23 @@ class GaussianDensity(TunableDensity, LearningDensity):
         scores = -0.5 * (np.log(2.0 * np.pi * variance)[:, None, :] + apart)
         return np.asarray(scores + np.reshape(slope, (1, -1, 1)))
 
-    def quadratic(self) -> QuadraticTerms | None:
-        centre, variance, freedom = self.predictive
-        if self.transform is not None or freedom is not None:
-            return None
-        constant = -0.5 * np.log(2.0 * np.pi * variance)
-        return QuadraticTerms(constant, np.zeros_like(centre), centre, np.sqrt(0.5 / variance))
-
+    @cached_property
     def law(self) -> NumberLaw:
         centre, variance, freedom = self.predictive
-        constant, transform = log_density(centre, self.predictive), None
-        if self.transform is not None:
-            transform = (self.transform.kind, self.transform.exponent)
+        at_centre, change = log_density(centre, self.predictive), self.transform
+        power = None if change is None else Power(change.kind, change.exponent)
         if freedom is None:
             scale = np.sqrt(0.5 / variance)
             return NumberLaw(
-                kind="gaussian", mean=centre, constant=constant, scale=scale, transform=transform
+                kind="quadratic", mean=centre, constant=at_centre, scale=scale, power=power
             )
         return NumberLaw(
             kind="student",
             mean=centre,
-            constant=constant,
+            constant=at_centre,
             scale=np.sqrt(1.0 / (freedom * variance)),
             half=0.5 * (freedom + 1.0),
-            transform=transform,
-        )
-
-    def term(self, column: str) -> Term:
-        centre, variance, freedom = self.predictive
-        change, power = self.transform, None
-        if change is not None:
-            power = Power(change.kind, change.exponent)
-        at_centre = log_density(centre, self.predictive)
-        if freedom is not None:
-            scale = np.sqrt(1.0 / (freedom * variance))
-            return StudentTerm(column, at_centre, 0.5 * (freedom + 1.0), centre, scale, power)
-        if power is None:
-            return super().term(column)
-        scale = np.sqrt(0.5 / variance)
-        return Powers(
-            column, QuadraticTerms(at_centre, np.zeros_like(centre), centre, scale), power
+            power=power,
         )
 
     def described(self) -> Description:
@@ -1065,33 +1039,18 @@ class Pooled(TunableDensity, LearningDensity):
             self._mass(x, density, self.atoms.counts, self.density.own.n), self.n, self.rows
         )
 
-    def pooled(self) -> PooledTerms | None:
-        own = self.density.quadratic()
-        if own is None:
-            return None
-        with np.errstate(divide="ignore"):
-            return PooledTerms(
-                low=self.atoms.low,
-                high=self.atoms.high,
-                atoms=np.ascontiguousarray(np.log(self.atoms.counts.T)),
-                constant=own.constant + np.log(self.density.own.n),
-                mean=own.mean,
-                scale=own.scale,
-                shift=np.log(self.n + self.rows),
-                share=self.rows / max(float(self.n.sum()), TINY),
-            )
-
+    @cached_property
     def law(self) -> NumberLaw:
         with np.errstate(divide="ignore"):
             mixture = LawMixture(
                 low=self.atoms.low,
                 high=self.atoms.high,
-                atoms=np.log(self.atoms.counts.T),
+                atoms=np.ascontiguousarray(np.log(self.atoms.counts.T)),
                 rest=np.log(self.density.own.n),
                 shift=np.log(self.n + self.rows),
                 share=self.rows / max(float(self.n.sum()), TINY * max(self.rows, 1.0)),
             )
-        return replace(self.density.law(), mixture=mixture)
+        return replace(self.density.law, mixture=mixture)
 
     def pooled_less(self) -> PooledLess | None:
         own, family = self.density.own, self.density.family

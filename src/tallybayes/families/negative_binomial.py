@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,14 +36,13 @@ from tallybayes.families.normal import TINY
 from tallybayes.families.priors import (
     Gamma,
     cannot_estimate,
-    correction,
     hold_choice,
     log_gamma,
     log_rising,
     smoothing_number,
 )
-from tallybayes.parameters import Description, Inexpressible, Laws, Term
-from tallybayes.parameters.formula import CountCells, CountTail, CountTerm, LawMixture, NumberLaw
+from tallybayes.parameters import Description, Laws
+from tallybayes.parameters.formula import LawMixture, NumberLaw
 from tallybayes.schema import Kind
 from tallybayes.tally import GridCounts
 from tallybayes.tally.base import RESIDUE, less
@@ -54,10 +53,8 @@ __all__ = [
     "MIN_LOG_SIZE",
     "NegativeBinomial",
     "PooledCounts",
-    "Pooling",
     "Sizes",
     "Sums",
-    "count_term",
     "distinct_rows",
 ]
 
@@ -289,12 +286,11 @@ class NegativeBinomialDensity(NumberDensity):
         mean = np.exp(np.clip(log_mean, -700.0, 700.0))[:, None, :]
         return _log_density(x[None, :, None], mean, np.exp(drawn)[:, None, :])
 
+    @cached_property
     def law(self) -> NumberLaw:
         mean, size = self.mean_and_size
-        return NumberLaw(kind="counts", mean=mean, size=size)
-
-    def term(self, column: str) -> Term:
-        return count_term(column, self, self.grid, *self.mean_and_size)
+        largest = float(self.grid.values().max(initial=0.0))
+        return NumberLaw(kind="counts", mean=mean, size=size, largest=largest)
 
     # ---- what it is ------------------------------------------------------------------------------
     def described(self) -> Description:
@@ -405,22 +401,14 @@ class PooledCounts(LearningDensity):
         scores[:, counts] = self.density.drawn(x[counts], rng, n)
         return self._mixed(scores, self.n)
 
+    @cached_property
     def law(self) -> NumberLaw:
-        none, (rest, shift, share) = np.zeros(0), self._pooling
-        mixture = LawMixture(low=none, high=none, atoms=none, rest=rest, shift=shift, share=share)
-        return replace(self.density.law(), mixture=mixture)
-
-    @property
-    def _pooling(self) -> Pooling:
-        least = TINY * max(self.rows, 1.0)
+        none, least = np.zeros(0), TINY * max(self.rows, 1.0)
         with np.errstate(divide="ignore"):
-            log_rows = np.log(self.n)
-        share = self.rows / max(float(self.n.sum()), least)
-        return Pooling(log_rows, np.log(self.n + self.rows), share)
-
-    def term(self, column: str) -> Term:
-        density = self.density
-        return count_term(column, self, density.grid, *density.mean_and_size, self._pooling)
+            rest = np.log(self.n)
+        shift, share = np.log(self.n + self.rows), self.rows / max(float(self.n.sum()), least)
+        mixture = LawMixture(none, none, none.reshape(0, len(rest)), rest, shift, share)
+        return replace(self.density.law, mixture=mixture)
 
     # ---- what it is ------------------------------------------------------------------------------
     def described(self) -> Description:
@@ -591,78 +579,6 @@ def _are_counts(x: Array, largest: float) -> bool:
     if not len(x):
         return True
     return bool(x.min() >= 0.0 and x.max() <= largest and (x == np.floor(x)).all())
-
-
-# ---- as a term of a formula: a table of log p(0), log p(1), …, and a tail beyond it --------------
-MAX_CELLS = 4096
-MIN_CELLS = 256  # from here on three terms of Stirling's series are exact
-MAX_COUNT = 2.0**20  # up to it the tail is exact to 1e-9 nats
-
-
-class OfCounts(Protocol):
-    """A likelihood of counts."""
-
-    def log_density(self, x: Array) -> Array:
-        """log p(x | c), float64 (n_rows, n_classes)."""
-
-
-class Pooling(NamedTuple):
-    """Rows of all classes that each class is given.
-
-    Parameters
-    ----------
-    log_rows, shift : float64 arrays (n_classes,)
-    share : float
-    """
-
-    log_rows: Array
-    shift: Array
-    share: float
-
-
-def count_term(
-    column: str,
-    density: OfCounts,
-    grid: GridCounts,
-    mean: Array,
-    size: Array,
-    pooling: Pooling | None = None,
-) -> Term:
-    """The density as a term of a formula.
-
-    Parameters
-    ----------
-    column : str
-    density : NumberDensity
-    grid : GridCounts
-        The counts that were learned.
-    mean, size : float64 arrays (n_classes,)
-        Of the negative binomials.
-    pooling : Pooling, optional
-        None where every class is by itself.
-
-    Raises
-    ------
-    Inexpressible
-        Where counts were learned that are beyond what SQL computes exactly.
-    """
-    most = float(grid.values().max(initial=0.0))
-    if most > MAX_COUNT:
-        raise Inexpressible(
-            f"column {column!r} is read as counts by a formula, which SQL computes exactly up to "
-            f"{MAX_COUNT:,.0f}, and holds {most:,.0f}: declare another family for it, such as "
-            "Binned()"
-        )
-    n = int(min(MAX_CELLS, max(MIN_CELLS, most + 1.0)))
-    scores = density.log_density(np.arange(n, dtype=np.float64)).T
-    scores = np.concatenate([np.zeros((len(scores), 1)), scores], axis=1)
-    constant = -size * np.log1p(mean / size) - correction(size) - 0.5 * np.log(2.0 * np.pi)
-    if pooling is None:
-        tail = CountTail(constant, mean, size, None, np.zeros_like(constant))
-    else:
-        of_rows = constant + pooling.log_rows
-        tail = CountTail(of_rows, mean, size, pooling.share, pooling.shift)
-    return CountTerm(CountCells(column, n + 1), scores, tail, MAX_COUNT)
 
 
 # ---- the distinct rows of a column: what follows from a row's content is computed once for each --

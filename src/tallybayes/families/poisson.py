@@ -37,7 +37,7 @@ from tallybayes.families.priors import (
     log_gamma,
     log_rising,
 )
-from tallybayes.parameters import Description, ImproperPrior, Laws, QuadraticTerms
+from tallybayes.parameters import Description, ImproperPrior, Laws, NumberLaw
 from tallybayes.schema import Kind
 from tallybayes.tally import GridCounts, Moments
 from tallybayes.tally.base import RESIDUE, less
@@ -279,12 +279,12 @@ class PoissonDensity(TunableDensity, LearningDensity):
             term = np.where(x[:, None] == 0.0, 0.0, x[:, None] * log_mean[:, None, :])
         return np.asarray(term - np.exp(log_mean)[:, None, :] - gammaln(x + 1.0)[:, None])
 
-    def quadratic(self) -> QuadraticTerms | None:
+    @cached_property
+    def law(self) -> NumberLaw | None:
         if self.family.estimate == "posterior":
             return None
-        none = np.zeros_like(self.rate)
         with np.errstate(divide="ignore"):
-            return QuadraticTerms(-self.rate, np.log(self.rate), none, none)
+            return NumberLaw.of_slopes(np.log(self.rate), -self.rate)
 
     def described(self) -> Description:
         return Description(self.what, ["rate"], self.rate[:, None])

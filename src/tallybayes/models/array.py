@@ -113,16 +113,17 @@ class ArrayModel(Model):
 
     def formula(self) -> Formula:
         columns, parameters = self.columns, self.parameters
-        names = columns.names or tuple(f"column {j}" for j in range(columns.n_features))
+        names = columns.names or tuple(f"x{j}" for j in range(columns.n_features))
         levels = None
         if columns.levels is not None:
             levels = [[as_text(level) for level in of.tolist()] for of in columns.levels]
         kind: Kind = "number" if levels is None else "text"
         least = 1 if getattr(parameters, "non_negative", False) else 0
+        offset, terms = terms_of(parameters, names, levels)
         return Formula(
             classes=self.schema.classes,
-            offset=parameters.offset + self.prior_in_score(),
-            terms=terms_of(parameters, names, levels),
+            offset=offset + self.prior_in_score(),
+            terms=terms,
             ruled_out=np.exp(self.log_prior),
             fallback=int(np.argmax(self.log_prior)),
             kinds=dict.fromkeys(names, kind),

@@ -219,8 +219,7 @@ class TableModel(Model):
         return self.once("row_scorer", self._row_scorer) if kept is None else kept
 
     def _row_scorer(self) -> Any:
-        least = self.reading.declared.least
-        return row_scorer(self.score, self.date_columns, least, self.watched.columns)
+        return row_scorer(self.formula(), self.date_columns, self.watched.columns)
 
     @property
     def date_columns(self) -> list[str]:
@@ -317,6 +316,10 @@ class TableModel(Model):
     def pairs(self) -> list[Any]:
         """The pairs of columns with a term of their own."""
         return []
+
+    def words_of_pair(self, columns: tuple[str, ...]) -> tuple[list[str], list[str]]:
+        """The coarser cells of a pair of columns, in words."""
+        raise KeyError(columns)
 
     @property
     def score(self) -> TableScore:

@@ -26,7 +26,7 @@ from tallybayes.weighted.average import TextWeights
 from tallybayes.weighted.cells import ColumnCells, in_effective_rows, neighbours_moved
 from tallybayes.weighted.pairs import PairCells
 from tallybayes.weighted.rows import MIN_COUNT, LearningRows
-from tallybayes.weighted.scores import WeightedScore, Weights, rows_taken_out, weighted_row_scorer
+from tallybayes.weighted.scores import WeightedScore, Weights, rows_taken_out
 from tallybayes.weighted.tables import NULL_TERM
 from tallybayes.weighted.ways import MAX_PROBABILITY, mixed
 
@@ -141,6 +141,16 @@ class WeightedModel(TableModel):
     def pairs(self) -> list[Term]:
         return [term for term in self.parts if len(term.columns) == 2]
 
+    def words_of_pair(self, columns: tuple[str, ...]) -> tuple[list[str], list[str]]:
+        score = self.score
+        cells = {column.name: column for column in score.columns}
+        pair = next(pair for pair in score.pairs if pair_names(score, pair) == columns)
+        one, other = (
+            coarse_labels(cells[name], coarse)
+            for name, coarse in zip(columns, pair.maps, strict=True)
+        )
+        return one, other
+
     @property
     def score(self) -> Any:
         now = self.now
@@ -154,10 +164,7 @@ class WeightedModel(TableModel):
             held = holds.get(column.name)
             if held is None or held.together or held.numbers != column.is_number:
                 return None  # it holds another kind of values than when weights were learned
-        scorer = weighted_row_scorer(score, self.date_columns, self.watched.columns)
-        if scorer is not None and self.prior_share:
-            scorer.mix(self.prior_share, self.mixed_prior, MAX_PROBABILITY)
-        return scorer
+        return super()._row_scorer()
 
     def _prior_alone(self) -> Array:
         """log P(c) of effective rows: the whole score if nothing could be learned, so that a
@@ -474,6 +481,11 @@ def coarse_labels(column: ColumnCells, cells: NDArray[np.int32]) -> list[str]:
         else:
             found.append(f"{len(members)} other levels")
     return found
+
+
+def pair_names(score: WeightedScore, pair: PairCells) -> tuple[str, str]:
+    """The names of the columns of a pair."""
+    return score.columns[pair.first].name, score.columns[pair.second].name
 
 
 def cells_in_words(score: WeightedScore, t: int) -> list[list[str]]:

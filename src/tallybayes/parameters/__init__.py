@@ -6,7 +6,7 @@ Parameters do not hold the class prior.
 
 from __future__ import annotations
 
-from tallybayes.parameters.formula import Formula, Inexpressible, Term
+from tallybayes.parameters.formula import Formula, Inexpressible, NumberLaw, NumberTerm, Term
 from tallybayes.parameters.kinds import (
     Cells,
     CellsWithout,
@@ -49,6 +49,8 @@ __all__ = [
     "Linear",
     "Lookup",
     "MomentsWithout",
+    "NumberLaw",
+    "NumberTerm",
     "Parameters",
     "PooledLess",
     "PooledTerms",

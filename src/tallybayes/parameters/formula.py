@@ -16,51 +16,52 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.parameters.kinds import (
-    Linear,
+    Correlated,
+    Density,
     Lookup,
     Parameters,
     PooledTerms,
     Quadratic,
     QuadraticTerms,
 )
+from tallybayes.tables.values import as_text
 
 __all__ = [
     "CellTable",
     "Cells",
     "CodeCells",
-    "Conditional",
     "Correction",
-    "CountCells",
-    "CountTail",
-    "CountTerm",
     "Formula",
+    "GroupTerm",
     "Inexpressible",
     "Kind",
     "LawMixture",
     "LevelCells",
-    "Mixture",
     "NumberCells",
     "NumberLaw",
+    "NumberTerm",
+    "OpaqueTerm",
+    "OwnTerms",
     "PairedCells",
     "Power",
-    "Powers",
-    "StudentTerm",
+    "Single",
     "Term",
-    "Triangular",
+    "of_pairs",
+    "of_single_columns",
     "terms_of",
 ]
 
 
 # ---- cells of a formula: the whole number, from 0 on, by which a value is looked up --------------
 Array = NDArray[np.float64]
-
+Index = NDArray[np.intp]
 
 Kind = Literal["text", "number", "integer", "decimal", "boolean", "date", "mixed"]
 """What values of a column are; "mixed" are numbers with strings among them."""
 
 
 class Inexpressible(ValueError):
-    """A part of a model cannot be written with these terms; the message gives the reason."""
+    """A term of a model cannot be computed outside of Python; the message gives the reason."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,24 +84,50 @@ class LevelCells:
     def size(self) -> int:
         return len(self.levels) + 2
 
+    def of_numbers(self, x: Array) -> Index:
+        """The cells of numbers, which are levels as they are written."""
+        return self.of_strings([as_text(value) for value in x.tolist()])
+
+    def of_strings(self, strings: Sequence[str]) -> Index:
+        """The cells of strings."""
+        at = {level: 1 + i for i, level in enumerate(self.levels)}
+        return np.array([at.get(text, self.size - 1) for text in strings], dtype=np.intp)
+
 
 @dataclass(frozen=True, eq=False)
 class NumberCells:
-    """The interval of a number: 0 for a missing value, else 1 + the number of starts ≤ x.
+    """The interval of a number: 0 for a missing value, else 1 + the number of starts ≤ x; then the
+    strings beside the numbers.
 
     Parameters
     ----------
     column : str
-    starts : float64 array (size − 2,)
+    starts : float64 array (n_starts,)
         Ascending, finite.
+    strings : sequence of str
+    takes_others : bool
+        Whether the last cell is that of any other string; else a row with one has no prediction.
     """
 
     column: str
     starts: Array
+    strings: Sequence[str] = ()
+    takes_others: bool = False
 
     @property
     def size(self) -> int:
-        return len(self.starts) + 2
+        return len(self.starts) + 2 + len(self.strings) + self.takes_others
+
+    def of_numbers(self, x: Array) -> Index:
+        """The cells of numbers; NaN is a missing value."""
+        cells = 1 + np.searchsorted(self.starts, x, side="right")
+        return np.where(np.isnan(x), 0, cells)
+
+    def of_strings(self, strings: Sequence[str]) -> Index:
+        """The cells of strings."""
+        first = len(self.starts) + 2
+        at = {text: first + i for i, text in enumerate(self.strings)}
+        return np.array([at.get(text, self.size - 1) for text in strings], dtype=np.intp)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,20 +150,13 @@ class CodeCells:
     truncates: bool = False
     refuses_others: bool = False
 
+    def of_numbers(self, x: Array) -> Index:
+        """The cells of whole numbers from 0 on."""
+        return np.minimum(x, self.size - 1.0).astype(np.intp)
 
-@dataclass(frozen=True, eq=False)
-class CountCells:
-    """A count: 0 for a missing value or a negative number, else 1 + x as far as the cells go. A row
-    with a number that is not whole has no prediction.
-
-    Parameters
-    ----------
-    column : str
-    size : int
-    """
-
-    column: str
-    size: int
+    def of_strings(self, strings: Sequence[str]) -> Index:
+        """No cells: codes are numbers."""
+        raise ValueError(f"column {self.column!r} holds codes, got {list(strings)}")
 
 
 Single = LevelCells | NumberCells | CodeCells
@@ -150,24 +170,29 @@ class PairedCells:
     ----------
     first, second : cells of single columns
     maps : two int arrays (size of the single cells,)
-        a and b of each.
-    width : int
-        How many b there are.
-    size : int
+        a and b of each; −1 for none, which adds nothing.
+    sizes : (int, int)
+        How many a and b there are.
     """
 
     first: Single
     second: Single
     maps: tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]
-    width: int
-    size: int
+    sizes: tuple[int, int]
+
+    @property
+    def width(self) -> int:
+        return self.sizes[1]
+
+    @property
+    def size(self) -> int:
+        return self.sizes[0] * self.sizes[1]
 
 
 Cells = Single | PairedCells
 
 
-# ---- terms of a formula: what a cell, or a number, adds to each class ----------------------------
-# The terms of a formula: contributions of a cell of a table, or of a number, to each class.
+# ---- terms of a formula: what a cell of a table, or a number, adds to each class -----------------
 @dataclass(frozen=True, eq=False)
 class CellTable:
     """term_c = scores[c, cell].
@@ -181,6 +206,13 @@ class CellTable:
 
     cells: Cells
     scores: Array
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        cells = self.cells
+        if isinstance(cells, PairedCells):
+            return cells.first.column, cells.second.column
+        return (cells.column,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,135 +235,214 @@ class Power:
     exponent: float
 
 
-@dataclass(frozen=True, eq=False)
-class Powers:
-    """A number, or its `power`, as :class:`QuadraticTerms`; 0 for a missing value."""
+class LawMixture(NamedTuple):
+    """Rows of all classes that each class has besides its own, and atoms.
 
-    column: str
-    terms: QuadraticTerms
+    With the density as log f_c(x),
+
+        log p(x|c) = log(M_c(x) + share·Σ_c M_c(x)) − shift_c,   log M_c(x) = log f_c(x) + rest_c
+
+    but log M_c = atoms[a, c] at an atom, low_a ≤ x < high_a, and 0 in every class where all M_c(x)
+    are 0.
+
+    Parameters
+    ----------
+    low, high : float64 arrays (n_atoms,)
+    atoms : float64 array (n_atoms, n_classes)
+    rest, shift : float64 arrays (n_classes,)
+    share : float
+    """
+
+    low: Array
+    high: Array
+    atoms: Array
+    rest: Array
+    shift: Array
+    share: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NumberLaw:
+    """A density of one number by its formula, with g(x) = x or a `power` of x:
+
+        quadratic  constant + slope·g − ((g − mean)·scale)² + log g'(x),   no slope where g is 0
+        student    constant − half·log(1 + ((g − mean)·scale)²) + log g'(x)
+        counts     log Γ(r + x) − log Γ(r) − log Γ(x + 1) + x log(m / (r + m)) − r log(1 + m/r)
+
+    Parameters
+    ----------
+    kind : {"quadratic", "student", "counts"}
+    mean : float64 array (n_classes,)
+        m of counts.
+    constant, scale, slope, half : float64 arrays (n_classes,), optional
+        Not of counts; slope of quadratic and half of student only. A slope may be −inf.
+    size : float64 array (n_classes,), optional
+        r of counts.
+    largest : float
+        The largest count that was learned.
+    power : Power, optional
+    mixture : LawMixture, optional
+        Where the classes share some rows.
+    """
+
+    kind: Literal["quadratic", "student", "counts"]
+    mean: Array
+    constant: Array | None = None
+    scale: Array | None = None
+    slope: Array | None = None
+    half: Array | None = None
+    size: Array | None = None
+    largest: float = 0.0
     power: Power | None = None
+    mixture: LawMixture | None = None
+
+    @classmethod
+    def of_slopes(cls, slope: Array, constant: Array | None = None) -> NumberLaw:
+        """constant + slope·x, the constant being 0 by default."""
+        none = np.zeros(len(slope))
+        constant = none if constant is None else constant
+        return cls(kind="quadratic", constant=constant, slope=slope, mean=none, scale=none)
+
+    def quadratic(self) -> QuadraticTerms | None:
+        """The law, if it is a polynomial of x."""
+        if self.kind != "quadratic" or self.power is not None or self.mixture is not None:
+            return None
+        assert self.constant is not None
+        assert self.scale is not None
+        slope = np.zeros(len(self.mean)) if self.slope is None else self.slope
+        return QuadraticTerms(self.constant, slope, self.mean, self.scale)
+
+    def pooled(self) -> PooledTerms | None:
+        """The law, if it is a mixture of Gaussians of x."""
+        mixture = self.mixture
+        if self.kind != "quadratic" or self.power is not None or mixture is None:
+            return None
+        assert self.constant is not None
+        assert self.scale is not None
+        constant = self.constant + mixture.rest
+        low, high, atoms, _, shift, share = mixture
+        return PooledTerms(low, high, atoms, constant, self.mean, self.scale, shift, share)
 
 
 @dataclass(frozen=True, eq=False)
-class Mixture:
-    """A number as :class:`PooledTerms`; 0 for a missing value."""
-
-    column: str
-    terms: PooledTerms
-
-
-@dataclass(frozen=True, eq=False)
-class StudentTerm:
-    """term_c = constant − half·log(1 + ((x − mean)·scale)²); 0 for a missing value.
+class NumberTerm:
+    """The density of a number; 0 for a missing value.
 
     Parameters
     ----------
     column : str
-    constant, half, mean, scale : float64 arrays (n_classes,)
-    power : Power, optional
-        x is the `power` of the number.
+    law : NumberLaw, optional
+        The density by its formula, where it has one.
+    density : Density, optional
+        The same as Python computes it; None of a polynomial.
     """
 
     column: str
-    constant: Array
-    half: Array
-    mean: Array
-    scale: Array
-    power: Power | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class CountTail:
-    """The score of a count x > 0 beyond a table: M_c, or log(M_c + share·Σ M) − shift_c,
-
-        log M_c = constant + x·log((size + x)·mean / ((size + mean)·x))
-                  + (size − ½)·log(1 + x / size) − ½·log x + c(size + x) − c(x)
-
-    with c(z) = 1/(12 z) − 1/(360 z³) + 1/(1260 z⁵): a negative binomial, its gamma functions by
-    Stirling's series, arranged so that nothing large cancels.
-
-    Parameters
-    ----------
-    constant, mean, size : float64 arrays (n_classes,)
-    share : float, optional
-        None where every class is by itself.
-    shift : float64 array (n_classes,)
-    """
-
-    constant: Array
-    mean: Array
-    size: Array
-    share: float | None
-    shift: Array
-
-
-@dataclass(frozen=True, eq=False)
-class CountTerm:
-    """term_c = scores[c, cell], and `tail` beyond the cells; a row with a number above `most` has
-    no prediction.
-
-    Parameters
-    ----------
-    cells : CountCells
-    scores : float64 array (n_classes, size)
-    tail : CountTail
-    most : float
-    """
-
-    cells: CountCells
-    scores: Array
-    tail: CountTail
-    most: float
+    law: NumberLaw | None
+    density: Density | None = None
 
     @property
-    def column(self) -> str:
-        return self.cells.column
+    def columns(self) -> tuple[str, ...]:
+        return (self.column,)
+
+    @property
+    def n_classes(self) -> int:
+        if self.law is not None:
+            return len(self.law.mean)
+        assert self.density is not None
+        return int(self.density.log_density(np.zeros(1)).shape[1])
+
+    def of_numbers(self, x: Array) -> Array:
+        """What numbers add, float64 (n, n_classes); NaN adds nothing."""
+        there = ~np.isnan(x)
+        if self.density is not None:
+            of_there = self.density.log_density(x[there])
+        else:
+            assert self.law is not None
+            terms = self.law.quadratic()
+            assert terms is not None
+            g = x[there][:, None]
+            with np.errstate(invalid="ignore"):  # 0 · −inf
+                slope = np.where(g == 0.0, 0.0, g * terms.slope)
+            of_there = terms.constant + slope - ((g - terms.mean) * terms.scale) ** 2
+        found = np.zeros((len(x), of_there.shape[1]))
+        found[there] = of_there
+        return found
 
 
 @dataclass(frozen=True, eq=False)
-class Conditional:
-    """The conditional density of a column given some of the columns before it:
-
-        r_c = Σ_i weights_ci·(x_i − mean_ci),   i over those columns and, last, the column
+class GroupTerm:
+    """Numbers that are scored together: the joint density of those that a row has.
 
     Parameters
     ----------
-    given : tuple of int
-        Places of the columns before it that have a value.
-    constant : float64 array (n_classes,)
-    weights : float64 array (n_classes, len(given) + 1)
+    columns : tuple of str
+    likelihood : Correlated
     """
 
-    given: tuple[int, ...]
-    constant: Array
-    weights: Array
+    columns: tuple[str, ...]
+    likelihood: Correlated
 
 
 @dataclass(frozen=True, eq=False)
-class Triangular:
-    """Columns together: term_c = Σ_j constant_cj − ½·Σ_j r_cj² over the columns that have a value,
-    or, with degrees of freedom ν, − ½(ν + number of these)·log(1 + Σ_j r_cj² / ν).
+class OpaqueTerm:
+    """What only Python computes.
 
     Parameters
     ----------
-    columns : list of str
-    mean : float64 array (n_classes, n_columns)
-    steps : list of lists of Conditional
-        Of each column, for every set of columns before it that can have values.
-    freedom : float64 array (n_classes,), optional
-        ν.
-    every : bool
-        Whether a row with missing values among the columns has no prediction.
+    columns : tuple of str
+    reason : str
+        Why, as the message of an error.
     """
 
-    columns: list[str]
-    mean: Array
-    steps: list[list[Conditional]]
-    freedom: Array | None
-    every: bool
+    columns: tuple[str, ...]
+    reason: str
 
 
-Term = CellTable | Powers | Mixture | StudentTerm | CountTerm | Triangular
+Term = CellTable | NumberTerm | GroupTerm | OpaqueTerm
+
+
+class OwnTerms(NamedTuple):
+    """What a column adds by itself: a table, a density, or both.
+
+    Parameters
+    ----------
+    cells : cells of a single column, optional
+    scores : float64 array (n_classes, n_cells)
+        Of the cells; without any, two zeros a class, of a missing value and of a number.
+    number : NumberTerm, optional
+    """
+
+    cells: Single | None
+    scores: Array
+    number: NumberTerm | None
+
+
+def of_single_columns(terms: Sequence[Term]) -> dict[str, OwnTerms]:
+    """What each column adds by itself, by name; with the columns of pairs, which may add nothing by
+    themselves."""
+    found: dict[str, OwnTerms] = {}
+    for term in terms:
+        if isinstance(term, NumberTerm):
+            cells, scores, _ = found.get(term.column, (None, np.zeros((term.n_classes, 2)), None))
+            found[term.column] = OwnTerms(cells, scores, term)
+        elif isinstance(term, CellTable) and not isinstance(term.cells, PairedCells):
+            number = found[term.cells.column].number if term.cells.column in found else None
+            found[term.cells.column] = OwnTerms(term.cells, term.scores, number)
+    for pair, scores in of_pairs(terms):
+        for single in (pair.first, pair.second):
+            nothing = np.zeros((len(scores), single.size))
+            found.setdefault(single.column, OwnTerms(single, nothing, None))
+    return found
+
+
+def of_pairs(terms: Sequence[Term]) -> list[tuple[PairedCells, Array]]:
+    """The cells of pairs of columns, and their scores (n_classes, n_cells)."""
+    return [
+        (term.cells, term.scores)
+        for term in terms
+        if isinstance(term, CellTable) and isinstance(term.cells, PairedCells)
+    ]
 
 
 # ---- the formula: offset, terms, corrections -----------------------------------------------------
@@ -427,76 +538,7 @@ class Formula:
     @property
     def columns(self) -> list[str]:
         """The columns that are read, in order of appearance."""
-        found: dict[str, None] = {}
-        for term in self.terms:
-            if isinstance(term, Triangular):
-                found |= dict.fromkeys(term.columns)
-            elif not isinstance(term, CellTable):
-                found[term.column] = None
-            elif isinstance(term.cells, PairedCells):
-                found |= {term.cells.first.column: None, term.cells.second.column: None}
-            else:
-                found[term.cells.column] = None
-        return list(found)
-
-
-# ---- densities of one number by their formulas, to be evaluated outside Python -------------------
-# For a number x, with g(x) = x, log x or the transform of Yeo and Johnson:
-#
-#     gaussian   constant − ((g − mean)·scale)² + log g'(x)
-#     student    constant − half·log(1 + ((g − mean)·scale)²) + log g'(x)
-#     counts     log Γ(r + x) − log Γ(r) − log Γ(x + 1) + x log(m / (r + m)) − r log(1 + m/r)
-#
-# and, where classes share some rows, with this as log f_c(x),
-#
-#     log p'(x|c) = log(M_c(x) + share·Σ_c M_c(x)) − shift_c,   log M_c(x) = log f_c(x) + rest_c,
-#
-# log M_c = atoms[a, c] at an atom, low_a ≤ x < high_a, and 0 in every class where all M_c(x) are
-# 0.
-class LawMixture(NamedTuple):
-    """Rows of all classes that each class has besides its own, and atoms.
-
-    Parameters
-    ----------
-    low, high : float64 arrays (n_atoms,)
-    atoms : float64 array (n_atoms, n_classes)
-    rest, shift : float64 arrays (n_classes,)
-    share : float
-    """
-
-    low: Array
-    high: Array
-    atoms: Array
-    rest: Array
-    shift: Array
-    share: float
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class NumberLaw:
-    """A density of one number.
-
-    Parameters
-    ----------
-    kind : {"gaussian", "student", "counts"}
-    mean : float64 array (n_classes,)
-    constant, scale, half : float64 arrays (n_classes,), optional
-        Of a Gaussian and Student-t; half of Student-t only.
-    size : float64 array (n_classes,), optional
-        r of counts.
-    transform : (str, float), optional
-        "log" or "yeo-johnson", and its exponent.
-    mixture : LawMixture, optional
-    """
-
-    kind: Literal["gaussian", "student", "counts"]
-    mean: Array
-    constant: Array | None = None
-    scale: Array | None = None
-    half: Array | None = None
-    size: Array | None = None
-    transform: tuple[str, float] | None = None
-    mixture: LawMixture | None = None
+        return list(dict.fromkeys(name for term in self.terms for name in term.columns))
 
 
 # ---- the score kinds of arrays as terms of a formula ---------------------------------------------
@@ -504,8 +546,9 @@ def terms_of(
     parameters: Parameters,
     names: Sequence[str],
     levels: Sequence[Sequence[str]] | None = None,
-) -> list[Term]:
-    """A term for each column.
+) -> tuple[Array, list[Term]]:
+    """A term for each column, and what is left of the offset. What the offset has of a column, such
+    as log P(x_j = 0 | c) of each feature, is part of the column's term.
 
     Parameters
     ----------
@@ -515,14 +558,32 @@ def terms_of(
     levels : sequence of sequences of str, optional
         Of columns whose codes stand for levels.
     """
-    if isinstance(parameters, Lookup):
-        return [
-            _lookup(parameters, j, name, None if levels is None else levels[j])
-            for j, name in enumerate(names)
-        ]
-    if isinstance(parameters, Linear):
-        return [_linear(parameters, j, name) for j, name in enumerate(names)]
-    return [_quadratic(parameters, j, name) for j, name in enumerate(names)]
+    offset: Array = parameters.offset.copy()
+    none = np.zeros(len(offset))
+    terms: list[Term] = []
+    for j, name in enumerate(names):
+        if isinstance(parameters, Lookup):
+            terms.append(_lookup(parameters, j, name, None if levels is None else levels[j]))
+        elif isinstance(parameters, Quadratic):
+            mean, scale = parameters.mean[:, j], parameters.scale[:, j]
+            constant = np.log(scale)  # of a density, the part that depends on the class
+            offset -= constant
+            law = NumberLaw(kind="quadratic", constant=constant, mean=mean, scale=scale)
+            terms.append(NumberTerm(name, law))
+        elif parameters.threshold is None and parameters.required is None:
+            slope = np.ascontiguousarray(parameters.weights[:, j])
+            terms.append(NumberTerm(name, NumberLaw.of_slopes(slope)))
+        else:
+            absent, present = none, parameters.weights[:, j]
+            if parameters.required is not None:
+                absent = np.where(parameters.required[:, j], -np.inf, 0.0)
+            elif parameters.threshold is not None:
+                absent = -np.logaddexp(0.0, present)
+                offset, present = offset - absent, absent + present
+            threshold = 0.0 if parameters.threshold is None else parameters.threshold
+            cells = NumberCells(name, np.array([np.nextafter(threshold, np.inf)]))
+            terms.append(CellTable(cells, np.stack([absent, absent, present], axis=1)))
+    return offset, terms
 
 
 def _lookup(lookup: Lookup, j: int, name: str, levels: Sequence[str] | None) -> Term:
@@ -535,23 +596,3 @@ def _lookup(lookup: Lookup, j: int, name: str, levels: Sequence[str] | None) -> 
     nothing = np.zeros(len(table))  # missing values have no prediction
     scores = np.stack([nothing, *of_levels, table[:, -1]], axis=1)
     return CellTable(LevelCells(name, known, refuses), scores)
-
-
-def _linear(linear: Linear, j: int, name: str) -> Term:
-    weights = np.ascontiguousarray(linear.weights[:, j])
-    if linear.threshold is None and linear.required is None:
-        nothing = np.zeros(len(weights))
-        return Powers(name, QuadraticTerms(nothing, weights, nothing, nothing))
-    above = np.nextafter(0.0 if linear.threshold is None else linear.threshold, np.inf)
-    absent = np.zeros(len(weights))
-    if linear.required is not None:
-        absent = np.where(linear.required[:, j], -np.inf, 0.0)
-    return CellTable(
-        NumberCells(name, np.array([above])), np.stack([absent, absent, weights], axis=1)
-    )
-
-
-def _quadratic(quadratic: Quadratic, j: int, name: str) -> Term:
-    mean, scale = quadratic.mean[:, j], quadratic.scale[:, j]
-    nothing = np.zeros(len(mean))
-    return Powers(name, QuadraticTerms(nothing, nothing, mean, scale))

@@ -310,22 +310,16 @@ class Density(Protocol):
         """log p(x | c) under parameters drawn from their posterior, float64 (n, n_rows,
         n_classes)."""
 
-    def quadratic(self) -> QuadraticTerms | None:
-        """log p(x | c) up to a term that all classes share, if it has that form."""
-
-    def pooled(self) -> PooledTerms | None:
-        """log p(x | c), if it has that form."""
-
     def of_counts(self) -> Array | None:
         """log p(x | c) of x = 0 … n − 1, float64 (n, n_classes), if a table has them."""
 
     def pooled_less(self) -> PooledLess | None:
-        """How a row changes it, if it has the form of :meth:`pooled` and classes do not borrow
-        from others."""
+        """How a row changes it, if its law is a mixture of Gaussians and classes do not borrow from
+        others."""
 
-    def term(self, column: str) -> Any:
-        """log p(x | c), up to a term that all classes share, as a term of a
-        :class:`tallybayes.parameters.formula.Formula`; raises Inexpressible."""
+    @property
+    def law(self) -> Any:
+        """The :class:`tallybayes.parameters.formula.NumberLaw` that it is, or None."""
 
     def described(self) -> Description:
         """The parameters in words."""

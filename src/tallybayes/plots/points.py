@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_softmax
 
-from tallybayes.models.calibration import Temperature
 from tallybayes.reporting.columns import ColumnFacts, number_text
-from tallybayes.reporting.form import Form, GroupTerm, PairTerm
+from tallybayes.reporting.form import Form
 from tallybayes.reporting.subjects import ArraySubject, Subject
 from tallybayes.tables.columns import text_of_days
 
@@ -68,19 +67,16 @@ def term_values(subject: Subject, X: Any, k: int, other: int) -> list[TermValues
             )
         own = np.zeros(len(subject.model.predict(X)), dtype=np.intp)
     form = _form_of(subject)
-    place = {column.name: j for j, column in enumerate(form.columns)}
     found = []
     for facts in subject.columns(X, own):
-        j = place.get(facts.name)
-        if j is None or form.term_of(j) is None or not facts.bins:
+        if not form.has_term(facts.name) or not facts.bins:
             continue
-        values, scores = _of_column(form, j, facts)
+        values, scores = _of_column(form, facts)
         found.append(TermValues(facts.name, values, _difference(scores, k, other)))
-    for term in form.terms:
-        if isinstance(term, PairTerm):
-            one, two = (form.columns[j].name for j in term.columns)
-            values = [f"{a} × {b}" for a, b in product(*term.labels)]
-            found.append(TermValues(f"{one} × {two}", values, _difference(term.table, k, other)))
+    for cells, table in form.pairs:
+        columns = cells.first.column, cells.second.column
+        values = [f"{a} × {b}" for a, b in product(*form.model.words_of_pair(columns))]
+        found.append(TermValues(" × ".join(columns), values, _difference(table.T, k, other)))
     return found
 
 
@@ -91,8 +87,7 @@ def _form_of(subject: Subject) -> Form:
             f"a nomogram has a line for each column, and this "
             f"{type(subject.model).__name__} has none: WaterfallDisplay shows single decisions"
         )
-    groups = [term for term in form.terms if isinstance(term, GroupTerm)]
-    names = [*form.without_form, *(form.columns[j].name for term in groups for j in term.columns)]
+    names = [*form.without_form, *(name for group in form.groups for name in group.columns)]
     if names:
         raise ValueError(
             f"a nomogram has a line for each column, but {names[:5]} are columns of text or of a "
@@ -101,7 +96,7 @@ def _form_of(subject: Subject) -> Form:
     return form
 
 
-def _of_column(form: Form, j: int, facts: ColumnFacts) -> tuple[list[str], Array]:
+def _of_column(form: Form, facts: ColumnFacts) -> tuple[list[str], Array]:
     """The values of a column and what each adds, (n_values, n_classes); levels that are shown
     together are left out."""
     numbers = [b.value for b in facts.bins if b.low is not None]
@@ -109,7 +104,7 @@ def _of_column(form: Form, j: int, facts: ColumnFacts) -> tuple[list[str], Array
     levels = levels[:-1] if facts.hidden_levels else levels
     missing = facts.bins[-1].value is None
     numerals = [text_of_days(x) if facts.dates else number_text(x) for x in numbers]
-    scores = form.scores_of(j, np.array(numbers, dtype=np.float64), levels, missing)
+    scores = form.scores_of(facts.name, np.array(numbers, dtype=np.float64), levels, missing)
     return [*numerals, *levels, *([MISSING] if missing else [])], scores
 
 
@@ -127,7 +122,7 @@ def probabilities_of(subject: Subject, k: int) -> tuple[Callable[[Array], Array]
     Of more than two classes an isotonic calibration, and a share of the class prior, depend on
     all of the scores: the probability is then the one before them.
     """
-    model, link = subject.model._fitted(), _form_of(subject).link
+    model, correction = subject.model._fitted(), _form_of(subject).formula.correction
     if len(subject.classes) == 2:
 
         def of_two(total: Array) -> Array:
@@ -139,6 +134,6 @@ def probabilities_of(subject: Subject, k: int) -> tuple[Callable[[Array], Array]
             return np.asarray(np.exp(log_proba)[:, k])
 
         return of_two, True
-    beta = link.calibration.beta if isinstance(link.calibration, Temperature) else 1.0
-    whole = isinstance(link.calibration, Temperature | None) and not link.prior_share
+    beta = 1.0 if correction.knots else correction.beta
+    whole = not correction.moves_labels
     return lambda total: np.asarray(expit(beta * total)), whole

@@ -21,7 +21,6 @@ from tallybayes.plots.style import (
 )
 from tallybayes.readable import plain
 from tallybayes.reporting.columns import MAX_NATS, against_others
-from tallybayes.reporting.form import CellTerm, PairTerm, form_of_weighted
 
 __all__ = ["TermDisplay", "WeightsDisplay"]
 
@@ -237,19 +236,19 @@ def _cells_of(
 ) -> tuple[tuple[str, ...], list[list[str]], Array, Array | None]:
     """The columns of a term, their cells in words, what each cell adds, (n_cells, n_classes), and
     where cells of numbers begin."""
-    form, names = form_of_weighted(model), []
-    requested = tuple(wanted) if isinstance(wanted, tuple | list) else (wanted,)
-    for term in form.terms:
-        columns = tuple(form.columns[j].name for j in term.columns)
+    requested, names = tuple(wanted) if isinstance(wanted, tuple | list) else (wanted,), []
+    for term in model.score.terms():
+        columns = term.columns
         names.append(columns if len(columns) > 1 else columns[0])
         if len(columns) != len(requested) or set(columns) != set(requested):
             continue
-        if isinstance(term, PairTerm):
-            return columns, [list(words) for words in term.labels], term.table, None
-        if isinstance(term, CellTerm):
-            place = term.columns[0]
-            words = [cell_labels(model.score.columns[place])]
-            return columns, words, term.table, form.columns[place].starts
+        if len(columns) == 2:
+            words = [list(words) for words in model.words_of_pair(columns)]
+            return columns, words, term.scores.T, None
+        column = next(c for c in model.score.columns if c.name == columns[0])
+        order = [*range(1, column.n_cells), 0]  # the missing value last
+        starts = column.starts if column.is_number else None
+        return columns, [cell_labels(column)], term.scores.T[order], starts
     raise ValueError(
         f"no term {wanted!r} adds to the score; those that do are {names[:20]}"
         f"{', …' if len(names) > 20 else ''}"

@@ -188,7 +188,7 @@ def _round_edges(low: float, high: float) -> Array:
     return np.asarray(first + step * np.arange(int((high - first) / step) + 1))
 
 
-def added(form: Form, column: int, bins: list[Bin]) -> Array:
+def added(form: Form, column: str, bins: list[Bin]) -> Array:
     """What the value of each bin adds, float64 (n_bins, n_classes), against the other classes."""
     numbers = [b.value for b in bins if b.low is not None]
     levels = [b.value for b in bins if b.low is None and b.value is not None]

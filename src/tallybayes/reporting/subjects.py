@@ -32,7 +32,7 @@ from tallybayes.reporting.columns import (
     number_text,
 )
 from tallybayes.reporting.documents import TextForm, text_form
-from tallybayes.reporting.form import Form, form_of_array, form_of_table, form_of_weighted
+from tallybayes.reporting.form import Form
 from tallybayes.reporting.measures import Predictions
 from tallybayes.tally import GridCounts, LevelCounts
 from tallybayes.tokens.documents import in_one_string
@@ -206,7 +206,7 @@ class ArraySubject(Subject):
 
     @cached_property
     def form(self) -> Form | None:
-        return form_of_array(self.model._fitted())
+        return Form(self.model._fitted())
 
     def left_out(
         self, X: Any, y: Any, weight: Array | None, groups: NDArray[np.intp] | None
@@ -233,12 +233,12 @@ class ArraySubject(Subject):
         x = _dense(X, slice(None)) if len(form.columns) <= MAX_COLUMNS else None
         why = f"{type(self.model).__name__} reads all columns alike"
         found = []
-        for j, reader in enumerate(form.columns):
-            facts = ColumnFacts(reader.name, holds, family, why, True)
+        for j, name in enumerate(form.columns):
+            facts = ColumnFacts(name, holds, family, why, True)
             if x is not None:
                 values = _counted(x[:, j], own, len(self.classes))
                 facts.bins, facts.hidden_levels = bins_of(values)
-                facts.nats = added(form, j, facts.bins)
+                facts.nats = added(form, name, facts.bins)
                 weight = np.array([b.counts.sum() for b in facts.bins])
                 k = len(self.classes)  # nats are against the mean of the other classes
                 spread = np.ptp(facts.nats, axis=1) * ((k - 1) / k)
@@ -249,17 +249,17 @@ class ArraySubject(Subject):
     def contributions(self, X: Any) -> Contributions:
         form, x = self.form, _dense(X, slice(None))
         assert form is not None
-        each = [form.scores_of(j, x[:, j], [], False) for j in range(x.shape[1])]
+        each = [form.scores_of(name, x[:, j], [], False) for j, name in enumerate(form.columns)]
         of_terms = np.stack(each, axis=1)
         names = [
-            [(c.name, number_text(v)) for c, v in zip(form.columns, row, strict=True)]
+            [(name, number_text(v)) for name, v in zip(form.columns, row, strict=True)]
             for row in x.tolist()
         ]
         return Contributions(form.base, list(of_terms), names)
 
     def values(self, X: Any) -> list[Mapping[str, Any]]:
         assert self.form is not None
-        names = [column.name for column in self.form.columns]
+        names = self.form.columns
         return [dict(zip(names, row, strict=True)) for row in _dense(X, slice(None)).tolist()]
 
     def worth(self, X: Any, predictions: Predictions, learned: bool) -> dict[str, float] | None:
@@ -269,9 +269,9 @@ class ArraySubject(Subject):
         row = np.arange(len(own))
         with np.errstate(invalid="ignore"):
             loss = -log_proba[row, own].mean()
-            for j, reader in enumerate(form.columns):
-                rest = log_proba - form.scores_of(j, x[:, j], [], False)
-                found[reader.name] = float((logsumexp(rest, axis=1) - rest[row, own]).mean() - loss)
+            for j, name in enumerate(form.columns):
+                rest = log_proba - form.scores_of(name, x[:, j], [], False)
+                found[name] = float((logsumexp(rest, axis=1) - rest[row, own]).mean() - loss)
         return found
 
 
@@ -311,9 +311,9 @@ class TableSubject(Subject):
     @cached_property
     def form(self) -> Form | None:
         held = self._held
-        if isinstance(held, WeightedModel):
-            return None if held.now is None else form_of_weighted(held)
-        return form_of_table(held)
+        if isinstance(held, WeightedModel) and held.now is None:
+            return None
+        return Form(held)
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -359,7 +359,7 @@ class TableSubject(Subject):
     def columns(self, X: Any, own: NDArray[np.intp]) -> list[ColumnFacts]:
         held, form = self._held, self.form
         counted, weights = self._values(), weights_of(held.chosen.weighting)
-        places = {} if form is None else {c.name: j for j, c in enumerate(form.columns)}
+        places = [] if form is None else form.columns
         importances = self._apart
         text_terms = held.text_terms
         found = []
@@ -379,7 +379,7 @@ class TableSubject(Subject):
                 facts.dates = values.dates
                 facts.bins, facts.hidden_levels = bins_of(values)
                 if form is not None and read.name in places and facts.used:
-                    facts.nats = added(form, places[read.name], facts.bins)
+                    facts.nats = added(form, read.name, facts.bins)
             if read.name in text_terms:
                 facts.terms = self._top_terms(read.name)
             found.append(facts)

@@ -96,15 +96,12 @@ class ColumnCells:
         return starts
 
     def formula_cells(self) -> tuple[LevelCells | NumberCells, NDArray[np.intp]]:
-        """The same cells for a formula, and the cell here of each of those, −1 for none. Strings
-        beside numbers are in none of them."""
-        missing = [self.n_cells - 1]
-        if self.edges is not None:
-            order = [*missing, *range(self.n_numbers)]
-            return NumberCells(self.name, self.starts), np.array(order, dtype=np.intp)
+        """The same cells for a formula, and the cell here of each of those, −1 for none."""
+        order = np.array([self.n_cells - 1, *range(self.n_cells - 1), -1], dtype=np.intp)
         levels = list(self.levels or [])
-        order = [*missing, *range(len(levels)), -1]
-        return LevelCells(self.name, levels), np.array(order, dtype=np.intp)
+        if self.edges is not None:
+            return NumberCells(self.name, self.starts, levels, takes_others=True), order
+        return LevelCells(self.name, levels), order
 
     def codes(self, column: Column) -> Cells:
         """The cell of each row, int32 (n_rows,); −1 for a value that is in no cell."""

@@ -1,4 +1,4 @@
-"""Scores of weighted terms, of batches and of one row."""
+"""Scores of weighted terms."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.engines.table_score import empty_scorer
 from tallybayes.parameters import Term
 from tallybayes.parameters.formula import CellTable, PairedCells
 from tallybayes.tables import Empty, Table
-from tallybayes.tables.columns import entries_of_bits
 from tallybayes.threads import get_num_threads
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.pairs import CountedPair, PairCells, PairTerm
@@ -30,7 +28,6 @@ __all__ = [
     "rows_taken_out",
     "scores_of",
     "shares_of",
-    "weighted_row_scorer",
 ]
 
 
@@ -368,25 +365,21 @@ class WeightedScore:
         return entries
 
     def terms(self) -> list[Term]:
-        """The tables as terms of a formula, in the order in which they are added; raises
-        Inexpressible."""
+        """The tables as terms of a formula, in the order in which they are added."""
         return [self._term(t) for t in self.speaking]
 
     def _term(self, t: int) -> Term:
         if t < len(self.columns):
-            cells, order = self.columns[t].formula_cells()
+            single, order = self.columns[t].formula_cells()
             wide = np.pad(self.tables[t].T, ((0, 0), (0, 1)))  # the last is for what is in no cell
-            return CellTable(cells, np.ascontiguousarray(wide[:, order]))
+            return CellTable(single, np.ascontiguousarray(wide[:, order]))
         pair = self.pairs[t - len(self.columns)]
         (first, a), (second, b) = (
             self.columns[j].formula_cells() for j in (pair.first, pair.second)
         )
-        rows, width = pair.sizes  # what is in no coarser cell is in a further one, which adds 0
         one, other = (np.append(coarse, -1) for coarse in pair.maps)
-        maps = np.where(one < 0, rows, one)[a], np.where(other < 0, width, other)[b]
-        cube = self.tables[t].T.reshape(-1, rows, width)
-        scores = np.pad(cube, ((0, 0), (0, 1), (0, 1))).reshape(len(cube), -1)
-        return CellTable(PairedCells(first, second, maps, width + 1, scores.shape[1]), scores)
+        cells = PairedCells(first, second, (one[a], other[b]), pair.sizes)
+        return CellTable(cells, np.ascontiguousarray(self.tables[t].T))
 
     def joint(self, x: Table) -> Array:
         """The score of each class, (n_rows, n_classes), in nats."""
@@ -416,61 +409,3 @@ class WeightedScore:
         for place, t in enumerate(self.speaking):
             shares[:, :, t] = np.pad(self.tables[t], ((0, 1), (0, 0)))[entries[:, place]]
         return shares
-
-
-# ---- one row as a dict ---------------------------------------------------------------------------
-# The score of one row as a dict, by compiled code: what a weighted model gives for a table.
-def weighted_row_scorer(
-    score: WeightedScore, dates: Sequence[str], watched: Sequence[str]
-) -> _kernels.RowScorer | None:
-    """The compiled score of one row; None where columns of text add to it.
-
-    Parameters
-    ----------
-    score : WeightedScore
-    dates : sequence of str
-        The columns that hold dates.
-    watched : sequence of str
-        Columns with a warning of odd values.
-    """
-    if score.text_parts:
-        return None
-    scorer = empty_scorer(score.offset, score.fallback, dates)
-    n = len(score.columns)
-    place: dict[int, int] = {}
-    for j in score.columns_read:
-        place[j] = len(place)
-        table = score.tables[j] if j in score.speaking else np.zeros_like(score.tables[j])
-        _add_column(scorer, score.columns[j], table)
-    for t in score.speaking:
-        if t >= n:
-            pair = score.pairs[t - n]
-            first, second = (
-                _by_entry(score.columns[j], coarse, -1)
-                for j, coarse in zip((pair.first, pair.second), pair.maps, strict=True)
-            )
-            table = np.ascontiguousarray(score.tables[t])
-            at = place[pair.first], place[pair.second]
-            scorer.add_pair(*at, first, second, pair.sizes[1], table)
-    scorer.watch(list(watched))
-    return scorer
-
-
-def _add_column(scorer: _kernels.RowScorer, column: ColumnCells, table: Array) -> None:
-    entries = _by_entry(column, table, 0.0)
-    levels = column.levels or []
-    if column.is_number:
-        first = 1 + column.n_numbers
-        strings = {level: first + i for i, level in enumerate(levels)}
-        scorer.add_bins(column.name, column.starts, entries, strings)
-        return
-    entry = {level: 1 + i for i, level in enumerate(levels)}
-    scorer.add_levels(column.name, entry, len(entry) + 1, entries, entries_of_bits(entry))
-
-
-def _by_entry(column: ColumnCells, of_cells: NDArray[Any], other: float) -> NDArray[Any]:
-    """Values of cells in the order of the scorer's entries: the missing value, numbers, levels; of
-    what is in no cell, `other`."""
-    order = [column.n_cells - 1, *range(column.n_cells - 1)]
-    padding = [(0, 1)] + [(0, 0)] * (of_cells.ndim - 1)
-    return np.ascontiguousarray(np.pad(of_cells[order], padding, constant_values=other))

@@ -1,4 +1,4 @@
-// Densities of one number by their formulas; parameters/number_law.py states them.
+// Densities of one number by their formulas; NumberLaw in parameters/formula.py states them.
 
 const SERIES = [1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188]; // Stirling's, exact from FAR on
 const FAR = 16;
@@ -51,8 +51,9 @@ const plain = (term, x, c, [g, slope]) => {
     return logRising(r, x) - logGamma(x + 1) + xLog(x, m) - xLog(x, r + m) - r * Math.log1p(m / r);
   }
   const z = (g - term.mean[c]) * term.scale[c];
-  const shape = term.law === "student" ? term.half[c] * Math.log1p(z * z) : z * z;
-  return term.constant[c] - shape + slope;
+  if (term.law === "student") return term.constant[c] - term.half[c] * Math.log1p(z * z) + slope;
+  const rising = term.slope && g !== 0 ? term.slope[c] * g : 0;
+  return term.constant[c] + rising - z * z + slope;
 };
 
 const mixed = (mass, { share, shift }) => {

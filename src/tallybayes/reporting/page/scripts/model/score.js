@@ -60,11 +60,9 @@ const normalised = (scores) => {
   return scores.map((v) => v - total);
 };
 
-const calibrated = (logProba, calibration) => {
-  if (!calibration) return logProba;
-  const sharp = normalised(logProba.map((v) => calibration.beta * v));
-  if (calibration.kind === "temperature") return sharp;
-  const { knots, values, share } = calibration;
+const calibrated = (logProba, { beta, knots, values, share }) => {
+  const sharp = beta === 1 ? logProba : normalised(logProba.map((v) => beta * v));
+  if (!knots.length) return sharp;
   let regressed;
   if (knots.length === 1 && logProba.length === 2) {
     const p = interpolate(knots[0], values[0], logOdds(logProba, 1));
@@ -173,29 +171,7 @@ class Model {
       }
       return;
     }
-    if (term.kind === "law") {
-      R.law(term, x, k).forEach((v, c) => { found[c] += v; });
-      return;
-    }
-    if (term.kind === "pooled") return this.addPooled(term, x, found);
-    for (let c = 0; c < k; c++) {
-      const slope = x === 0 ? 0 : x * term.slope[c];
-      found[c] += term.constant[c] + slope - ((x - term.mean[c]) * term.scale[c]) ** 2;
-    }
-  }
-
-  addPooled(term, x, found) {
-    const k = this.nClasses;
-    let atom = -1;
-    for (let a = 0; a < term.low.length; a++) if (x >= term.low[a] && x < term.high[a]) atom = a;
-    const m = [];
-    for (let c = 0; c < k; c++) {
-      m.push(Math.exp(atom >= 0 ? term.atoms[atom * k + c]
-        : term.constant[c] - ((x - term.mean[c]) * term.scale[c]) ** 2));
-    }
-    const sum = m.reduce((a, b) => a + b, 0);
-    if (!(sum > 0)) return;
-    for (let c = 0; c < k; c++) found[c] += Math.log(m[c] + term.share * sum) - term.shift[c];
+    R.law(term, x, k).forEach((v, c) => { found[c] += v; });
   }
 
   // A group of numbers; a row that lacks one of them adds nothing here.
@@ -228,11 +204,11 @@ class Model {
   }
 
   probabilities(scores) {
-    let held = scores;
-    if (!held.some((v) => v > -Infinity)) held = Array.from(this.link.fallback);
-    const found = calibrated(normalised(held), this.link.calibration).map(Math.exp);
-    const share = this.link.priorShare;
-    return share ? found.map((p, c) => (1 - share) * p + share * this.link.prior[c]) : found;
+    const { link } = this;
+    if (!scores.some((v) => v > -Infinity)) return Array.from(link.ruledOut);
+    const found = calibrated(normalised(scores), link).map(Math.exp);
+    const share = link.priorShare;
+    return share ? found.map((p, c) => Math.min((1 - share) * p + share * link.prior[c], link.most)) : found;
   }
 
   predict(values) {
