@@ -21,7 +21,11 @@ from tallybayes import scoring
 from tallybayes.engines.arrays import ArrayEngine, readable
 from tallybayes.errors import SmoothingWarning, UnseenLevel, warn_user
 from tallybayes.estimators.base import TallyClassifier, learning, lock_of
-from tallybayes.estimators.distributions import AsDistributions
+from tallybayes.estimators.distributions import (
+    class_conditional,
+    class_prior_distribution,
+    joint,
+)
 from tallybayes.models.array import ArrayModel
 from tallybayes.models.base import joined_declared
 from tallybayes.models.class_weights import (
@@ -47,13 +51,16 @@ from tallybayes.validation import (
     warn_of_other_order,
 )
 
+if TYPE_CHECKING:
+    from tallybayes import distributions
+
 __all__ = [
     "ArrayClassifier",
     "DiscreteClassifier",
     "GenerativeClassifier",
-    "SumsClassifier",
     "declared_levels",
     "encode",
+    "feature_count",
     "read_rows",
     "shares_parameters",
 ]
@@ -433,6 +440,12 @@ class DiscreteClassifier(ArrayClassifier):
         "force_alpha": ["boolean"],
     }
 
+    def _columns(self, x: Any) -> Columns:
+        """Feature sums."""
+        return Columns(
+            kind="sums", n_features=x.shape[1], names=self._feature_names(), non_negative=True
+        )
+
     def _smoothing(self) -> float | Array:
         """alpha as a number or float64 array (n_features,), raised to 1e-10 if requested."""
         alpha: Any = self.alpha
@@ -475,9 +488,31 @@ class DiscreteClassifier(ArrayClassifier):
         return tags
 
 
+def feature_count(estimator: Any) -> NDArray[np.float64]:
+    """Feature sums, for the attribute ``feature_count_`` of those that count them."""
+    sums: NDArray[np.float64] = estimator._attribute("feature_count_").group.sums
+    return sums.copy()
+
+
 # ---- those of a model of p(x, y): log p(x), and draws --------------------------------------------
-class GenerativeClassifier(AsDistributions, ArrayClassifier):
+class GenerativeClassifier(ArrayClassifier):
     """Base class of the classifiers whose score is log P(c) + log p(x | c). Not for direct use."""
+
+    @property
+    def class_prior_distribution_(self) -> distributions.Categorical:
+        """P(y): a :class:`tallybayes.distributions.Categorical` over the labels."""
+        return class_prior_distribution(self)
+
+    @property
+    def class_conditional_(self) -> distributions.ClassConditional:
+        """p(x | y): a batch of distributions of rows, one a class; see
+        :mod:`tallybayes.distributions`."""
+        return class_conditional(self)
+
+    @property
+    def joint_(self) -> distributions.Joint:
+        """p(x, y) = P(y) p(x | y): a :class:`tallybayes.distributions.Joint`."""
+        return joint(self)
 
     def score_samples(self, X: Any) -> Any:
         """log p(x) = log Σ_c P(c) p(x | c), in nats: how well the model knows such a row.
@@ -552,22 +587,6 @@ class GenerativeClassifier(AsDistributions, ArrayClassifier):
         rows = codes.astype(np.intp)
         x = model.family.sample(model.group, model.tally.classes, rows, rng, **size)
         return x, classes[rows]
-
-
-# ---- those of feature sums: multinomial, complement and Bernoulli --------------------------------
-class SumsClassifier(DiscreteClassifier):
-    """Base class of the classifiers whose tally is feature sums. Not for direct use."""
-
-    def _columns(self, x: Any) -> Columns:
-        return Columns(
-            kind="sums", n_features=x.shape[1], names=self._feature_names(), non_negative=True
-        )
-
-    @property
-    def feature_count_(self) -> NDArray[np.float64]:
-        """Feature sums, float64 (n_classes, n_features)."""
-        sums: NDArray[np.float64] = self._attribute("feature_count_").group.sums
-        return sums.copy()
 
 
 # ---- declared levels: the sets A_j of values that each column can take ---------------------------

@@ -16,9 +16,9 @@ from tallybayes.estimators.array_base import (
     ArrayClassifier,
     DiscreteClassifier,
     GenerativeClassifier,
-    SumsClassifier,
     declared_levels,
     encode,
+    feature_count,
     shares_parameters,
 )
 from tallybayes.families.bernoulli import Bernoulli
@@ -446,7 +446,7 @@ class CategoricalNB(DiscreteClassifier, GenerativeClassifier):
 
 # ---- Bernoulli: yes/no features ------------------------------------------------------------------
 @shares_parameters
-class BernoulliNB(SumsClassifier, GenerativeClassifier):
+class BernoulliNB(DiscreteClassifier, GenerativeClassifier):
     r"""Bernoulli naive Bayes: :mod:`tallybayes.families.bernoulli` has the equations.
 
     .. math::
@@ -498,7 +498,7 @@ class BernoulliNB(SumsClassifier, GenerativeClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SumsClassifier._parameter_constraints,
+        **DiscreteClassifier._parameter_constraints,
         "binarize": [None, Interval(Real, 0, None, closed="left")],
     }
 
@@ -545,6 +545,11 @@ class BernoulliNB(SumsClassifier, GenerativeClassifier):
         return x
 
     @property
+    def feature_count_(self) -> NDArray[np.float64]:
+        """Feature sums, float64 (n_classes, n_features)."""
+        return feature_count(self)
+
+    @property
     def feature_log_prob_(self) -> NDArray[np.float64]:
         """log P(x_j = 1 | c), in nats, float64 (n_classes, n_features)."""
         model = self._attribute("feature_log_prob_")
@@ -567,7 +572,7 @@ class BernoulliNB(SumsClassifier, GenerativeClassifier):
 
 # ---- multinomial: counts that share a total, such as the words of a document ---------------------
 @shares_parameters
-class MultinomialNB(SumsClassifier, GenerativeClassifier):
+class MultinomialNB(DiscreteClassifier, GenerativeClassifier):
     r"""Multinomial naive Bayes: :mod:`tallybayes.families.multinomial` has the equations.
 
     .. math::
@@ -638,6 +643,11 @@ class MultinomialNB(SumsClassifier, GenerativeClassifier):
         return Multinomial(alpha=self._smoothing())
 
     @property
+    def feature_count_(self) -> NDArray[np.float64]:
+        """Feature sums, float64 (n_classes, n_features)."""
+        return feature_count(self)
+
+    @property
     def feature_log_prob_(self) -> NDArray[np.float64]:
         """log P(feature | c), in nats, float64 (n_classes, n_features)."""
         return self._attribute("feature_log_prob_").parameters.weights  # type: ignore[union-attr]
@@ -699,7 +709,7 @@ class MultinomialNB(SumsClassifier, GenerativeClassifier):
 
 # ---- complement: documents whose classes are of very different sizes -----------------------------
 @shares_parameters
-class ComplementNB(SumsClassifier):
+class ComplementNB(DiscreteClassifier):
     r"""Complement naive Bayes: :mod:`tallybayes.families.multinomial` has the equations.
 
     Its scores are weights, not a likelihood. The class prior does not enter them, and there is
@@ -760,7 +770,7 @@ class ComplementNB(SumsClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SumsClassifier._parameter_constraints,
+        **DiscreteClassifier._parameter_constraints,
         "norm": ["boolean"],
     }
 
@@ -794,6 +804,11 @@ class ComplementNB(SumsClassifier):
 
     def _family(self) -> Complement:
         return Complement(alpha=self._smoothing(), norm=self.norm)
+
+    @property
+    def feature_count_(self) -> NDArray[np.float64]:
+        """Feature sums, float64 (n_classes, n_features)."""
+        return feature_count(self)
 
     @property
     def feature_all_(self) -> NDArray[np.float64]:

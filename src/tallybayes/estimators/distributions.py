@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.estimators.base import TallyClassifier
 from tallybayes.models.array import ArrayModel
 from tallybayes.models.base import Model
 from tallybayes.tables.columns import FRAMES, frame
@@ -19,49 +18,40 @@ if TYPE_CHECKING:
     from tallybayes import distributions
     from tallybayes.models.table import TableModel
 
-__all__ = ["AsDistributions"]
+__all__ = ["class_conditional", "class_prior_distribution", "joint"]
 
 
 Array = NDArray[np.float64]
 
 
-class AsDistributions(TallyClassifier):
-    """Base of the classifiers that model p(x, y). Not for direct use.
-
-    The objects are made of the model as it is; what it learns later does not change them.
-    """
-
-    @property
-    def class_prior_distribution_(self) -> distributions.Categorical:
-        """P(y): a :class:`tallybayes.distributions.Categorical` over the labels."""
-        return self._distribution("class_prior_distribution_", _class_prior)  # type: ignore[no-any-return]
-
-    @property
-    def class_conditional_(self) -> distributions.ClassConditional:
-        """p(x | y): a batch of distributions of rows, one a class; see
-        :mod:`tallybayes.distributions`."""
-        return self._distribution("class_conditional_", _class_conditional)  # type: ignore[no-any-return]
-
-    @property
-    def joint_(self) -> distributions.Joint:
-        """p(x, y) = P(y) p(x | y): a :class:`tallybayes.distributions.Joint`."""
-        return self._distribution("joint_", _joint)  # type: ignore[no-any-return]
-
-    def _distribution(self, name: str, make: Callable[[Any, Any], Any]) -> Any:
-        model = self._attribute(name)
-        return model.once(name, lambda: make(self, model))
-
-
-def _class_prior(estimator: Any, model: Model) -> Any:
+# The objects are made of the model as it is; what it learns later does not change them.
+def class_prior_distribution(estimator: Any) -> distributions.Categorical:
+    """P(y), for the attribute ``class_prior_distribution_``."""
     from tallybayes.distributions import Categorical
 
-    return Categorical(model.log_prior, model.schema.classes)
+    model = estimator._attribute("class_prior_distribution_")
+    made: distributions.Categorical = model.once(
+        "P(y)", lambda: Categorical(model.log_prior, model.schema.classes)
+    )
+    return made
 
 
-def _joint(estimator: Any, model: Model) -> Any:
+def class_conditional(estimator: Any) -> distributions.ClassConditional:
+    """p(x | y), for the attribute ``class_conditional_``."""
+    model = estimator._attribute("class_conditional_")
+    made: distributions.ClassConditional = model.once(
+        "p(x | y)", lambda: _class_conditional(estimator, model)
+    )
+    return made
+
+
+def joint(estimator: Any) -> distributions.Joint:
+    """p(x, y), for the attribute ``joint_``."""
     from tallybayes.distributions import Joint
 
-    return Joint(estimator.class_prior_distribution_, estimator.class_conditional_)
+    model = estimator._attribute("joint_")
+    parts = class_prior_distribution(estimator), class_conditional(estimator)
+    return model.once("p(x, y)", lambda: Joint(*parts))  # type: ignore[no-any-return]
 
 
 def _class_conditional(estimator: Any, model: Model) -> Any:

@@ -6,7 +6,7 @@ import copy
 import warnings
 from collections.abc import Callable
 from numbers import Real
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,11 @@ from tallybayes.engines.leave_one_out import cells_without
 from tallybayes.engines.lookup_parts import LookupPart
 from tallybayes.errors import NegativeTally, StaleWarning, warn_user
 from tallybayes.estimators.base import LIVE, TallyClassifier, learning
-from tallybayes.estimators.distributions import AsDistributions
+from tallybayes.estimators.distributions import (
+    class_conditional,
+    class_prior_distribution,
+    joint,
+)
 from tallybayes.estimators.one_row import as_row
 from tallybayes.estimators.table_base import TableClassifier
 from tallybayes.explain.explanation import drawn_posteriors, draws_of, table_evidence
@@ -35,6 +39,9 @@ from tallybayes.tables import Table
 from tallybayes.tally import TableTally
 from tallybayes.validation import like
 from tallybayes.weighted.rows import group_folds
+
+if TYPE_CHECKING:
+    from tallybayes import distributions
 
 __all__ = [
     "Criterion",
@@ -77,7 +84,7 @@ def _warn_if_stale(chosen: Chosen, model: TableModel) -> None:
         )
 
 
-class NaiveBayes(TableClassifier, AsDistributions):
+class NaiveBayes(TableClassifier):
     r"""Naive Bayes for a table, straight from the data frame.
 
     Strings, categories and booleans are levels. Numbers and dates are counted as moments and on a
@@ -276,6 +283,22 @@ class NaiveBayes(TableClassifier, AsDistributions):
         return max((float(alpha) for alpha in alphas if alpha != "auto"), default=0.0)
 
     # ---- reading the model -----------------------------------------------------------------------
+    @property
+    def class_prior_distribution_(self) -> distributions.Categorical:
+        """P(y): a :class:`tallybayes.distributions.Categorical` over the labels."""
+        return class_prior_distribution(self)
+
+    @property
+    def class_conditional_(self) -> distributions.ClassConditional:
+        """p(x | y): a batch of distributions of rows, one a class; see
+        :mod:`tallybayes.distributions`."""
+        return class_conditional(self)
+
+    @property
+    def joint_(self) -> distributions.Joint:
+        """p(x, y) = P(y) p(x | y): a :class:`tallybayes.distributions.Joint`."""
+        return joint(self)
+
     @property
     def tables_(self) -> dict[str, Any]:
         """What each level, bin or value adds to the score of each class, in nats, as a frame by
