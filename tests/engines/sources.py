@@ -16,7 +16,6 @@ from functools import cache
 from pathlib import Path
 
 import duckdb
-import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -28,11 +27,10 @@ import pytest
 import tallybayes
 from servers.postgres import server
 from servers.spark import on_spark, session
-from tallybayes.engines.contract import JointCells, Labels, joint_cells, merged_tables, sampled_rows
+from tallybayes.engines.contract import Labels, Sampler, merged_tables
 from tallybayes.engines.memory import MemoryEngine
 from tallybayes.engines.registry import engine_named
 from tallybayes.sources.batches.streams import Batches
-from tallybayes.tables import read_table
 
 ENGINES = [
     "memory",
@@ -136,23 +134,16 @@ class Sheets:
             tally = merged_tables(tally, part)
         return tally
 
-    def sample(self, source, n):
-        table = source.whole()
-        return read_table(table.take(sampled_rows(table.num_rows, n)))
-
-    def count_together(self, columns, source, target, weight=None):
-        found: dict = {}
-        parts = [self._each.count_together(columns, p, target, weight) for p in source.parts]
-        classes = np.unique(np.concatenate([part.classes for part in parts]))
-        for part in parts:
-            at = np.searchsorted(classes, part.classes)
-            for cell, counts in zip(part.cells, part.counts.T, strict=True):
-                found.setdefault(cell, np.zeros(len(classes)))[at] += counts
-        joined: JointCells = joint_cells(classes, found)
-        return joined
-
-    def score(self, model, source):
-        return np.concatenate([self._each.score(model, part) for part in source.parts])
+    def fold(self, source, each, merge, *, max_rows=0, **how):
+        sampler, total = Sampler(max_rows), None
+        for part in source.parts:
+            found, rows = self._each.fold(part, each, merge, max_rows=None, **how)
+            if found is None:
+                continue
+            total = found if total is None else merge(total, found)
+            for kept in rows:
+                sampler.add(kept, part.num_rows)
+        return total, sampler.parts()
 
 
 def source_of(engine: str, table: pa.Table):

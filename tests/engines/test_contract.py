@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engines.sources import ENGINES, TEXT_FILES, as_written, passed_over, source_of
-from tallybayes import NaiveBayes
 from tallybayes.engines.contract import (
     Condition,
     Counting,
@@ -24,8 +23,7 @@ from tallybayes.engines.contract import (
 from tallybayes.engines.memory import MemoryEngine
 from tallybayes.engines.registry import engine_named
 from tallybayes.errors import LeftOutWarning
-from tallybayes.families import Categorical
-from tallybayes.tables.columns import values_of
+from tallybayes.tables.columns import stacked, values_of
 from tallybayes.tally import CrossMoments, GridCounts, Moments
 
 each = pytest.mark.parametrize("engine", ENGINES)
@@ -200,6 +198,53 @@ def test_labels_of_every_type_are_classes(engine):
         assert tally.classes.count.tolist() == [1.0, 2.0]
 
 
+# ---- rows where they are, and samples of them ----------------------------------------------------
+def folding():
+    """The number of each row of parts, and the rows; the functions are their own, so that they are
+    sent whole."""
+
+    def each(table, typed):
+        return values_of(table.columns["at"]), table
+
+    def merge(before, after):
+        return before + after
+
+    return each, merge
+
+
+def sampled(counting, source, n):
+    def each(table, typed):
+        return table.n_rows, table
+
+    _, rows = counting.fold(source, each, folding()[1], max_rows=n)
+    return stacked(rows)
+
+
+@files_too_and_memory
+def test_results_of_parts_are_merged_in_the_order_of_the_rows(engine):
+    table = a_table().append_column("at", pa.array(range(500)))
+    counting, source = source_of(engine, as_written(engine, table))
+    found, rows = counting.fold(source, *folding(), names=["at"])
+    assert found == list(range(500))
+    assert rows == []
+
+
+@files_too_and_memory
+def test_an_error_about_a_row_is_raised_and_a_source_without_rows_has_no_result(engine):
+    table = a_table().append_column("at", pa.array(range(500)))
+    counting, source = source_of(engine, as_written(engine, table))
+
+    def refused(table, typed):
+        raise ValueError("not this one")
+
+    each, merge = folding()
+    with pytest.raises(ValueError, match="not this one"):
+        counting.fold(source, refused, merge)
+    if engine not in TEXT_FILES:  # without rows there is no table
+        _, nothing = source_of(engine, table.slice(0, 0))
+        assert counting.fold(nothing, each, merge, max_rows=5) == (None, [])
+
+
 # ---- samples -------------------------------------------------------------------------------------
 @files_too_and_memory
 def test_a_sample_is_of_the_rows_with_the_smallest_hashes_in_their_order(engine):
@@ -208,11 +253,11 @@ def test_a_sample_is_of_the_rows_with_the_smallest_hashes_in_their_order(engine)
     counting, source = source_of(engine, table)
     hashes = row_hashes(np.arange(500, dtype=np.uint64))
     chosen = np.sort(np.argsort(hashes)[:40])
-    sample = counting.sample(source, 40)
+    sample = sampled(counting, source, 40)
     assert list(sample.columns) == table.column_names
     assert values_of(sample.columns["at"]) == chosen.tolist()
     assert values_of(sample.columns["level"]) == table["level"].take(chosen).to_pylist()
-    assert counting.sample(source, 10_000).n_rows == 500
+    assert sampled(counting, source, None).n_rows == 500
 
 
 def test_a_sample_is_fair_whatever_the_period_of_the_rows():
@@ -228,78 +273,15 @@ def test_a_sample_is_fair_whatever_the_period_of_the_rows():
 def test_a_column_named_like_the_row_number_is_a_column(engine):
     table = pa.table({"tallybayes_row": [3, 1, 2], "y": ["a", "b", "a"]})
     counting, source = source_of(engine, table)
-    assert values_of(counting.sample(source, 9).columns["tallybayes_row"]) == [3, 1, 2]
-
-
-# ---- joint cells ---------------------------------------------------------------------------------
-@files_too
-@settings(max_examples=6, deadline=None)
-@given(table=tables(), weighted=st.booleans())
-def test_joint_cells_are_those_of_memory(engine, table, weighted):
-    if passed_over(engine, "cells"):
-        return
-    table = as_written(engine, table)
-    columns = {"level": None, "x.y": np.array([-1.0, 0.0, 0.1, 5.0]), "flag": None}
-    weight = "weight" if weighted else None
-    expected = MemoryEngine().count_together(columns, table, "y", weight)
-    counting, source = source_of(engine, table)
-    found = counting.count_together(columns, source, "y", weight)
-    assert found.classes.tolist() == expected.classes.tolist()
-    assert found.cells == expected.cells
-    assert np.array_equal(found.counts, expected.counts)
-
-
-@files_too_and_memory
-def test_a_number_on_an_edge_is_in_the_bin_above_it(engine):
-    table = pa.table({"x": [-1.0, 0.0, 0.5, 1.0, None], "y": ["a", "b", "a", "b", "a"]})
-    counting, source = source_of(engine, table)
-    found = counting.count_together({"x": np.array([0.0, 1.0])}, source, "y")
-    assert found.cells == [(None,), (0,), (1,), (2,)]
-    assert found.counts.tolist() == [[1, 1, 1, 0], [0, 0, 1, 1]]
-
-
-@files_too_and_memory
-def test_joint_cells_add_up_to_the_counts_of_a_column(engine):
-    counting, source = source_of(engine, as_written(engine, a_table()))
-    found = counting.count_together({"level": None, "flag": None}, source, "y")
-    tally = counting.collect(Counting({"level": CountLevels()}), source, "y")
-    levels = tally.schema.groups[0].levels[0].tolist()
-    for j, level in enumerate(levels):
-        mine = [i for i, cell in enumerate(found.cells) if cell[0] == level]
-        assert np.array_equal(found.counts[:, mine].sum(axis=1), tally.groups[0].counts[:, j])
-
-
-# ---- scores --------------------------------------------------------------------------------------
-@files_too_and_memory
-def test_scores_are_those_of_memory_with_missing_values_and_unseen_levels(engine):
-    table = as_written(engine, a_table())
-    x = table.drop_columns(["y", "weight"])
-    model = NaiveBayes({"group by": Categorical()}).fit(x, table["y"].to_pylist())
-    asked = a_table(300, seed=1).set_column(
-        0, SCHEMA.field("level"), pa.array([None, "never seen", "a"] * 100)
-    )
-    asked = as_written(engine, asked)
-    expected = model.predict_joint_log_proba(asked.drop_columns(["y", "weight"]))
-    counting, source = source_of(engine, asked)
-    found = counting.score(model._fitted(), source)
-    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
-    if engine in TEXT_FILES:
-        return  # without rows there is no table
-    _, nothing = source_of(engine, asked.slice(0, 0))
-    assert counting.score(model._fitted(), nothing).shape == (0, 2)
+    assert values_of(sampled(counting, source, 9).columns["tallybayes_row"]) == [3, 1, 2]
 
 
 # ---- bad input -----------------------------------------------------------------------------------
 @each
 def test_a_source_without_rows_or_labels_is_refused(engine):
     counting, source = source_of(engine, a_table().slice(0, 0))
-    for refused in (
-        lambda: counting.collect(Counting(), source, "y"),
-        lambda: counting.count_together({"level": None}, source, "y"),
-    ):
-        with pytest.raises(ValueError, match="there is no evidence"):
-            refused()
-    assert counting.sample(source, 5).n_rows == 0
+    with pytest.raises(ValueError, match="there is no evidence"):
+        counting.collect(Counting(), source, "y")
     counting, source = source_of(engine, pa.table({"x": [1.0, 2.0], "y": ["a", None]}))
     with pytest.raises(ValueError, match=r"1 rows of the evidence have no label .* 'y'"):
         counting.collect(Counting(), source, "y")
@@ -315,8 +297,6 @@ def test_a_name_that_is_not_a_column_is_refused_with_those_that_are(engine):
         counting.collect(Counting({"LEVEL": CountLevels()}), source, "y")
     with pytest.raises(ValueError, match=f"no weight 'mass'; {known}"):
         counting.collect(Counting(weight="mass"), source, "y")
-    with pytest.raises(ValueError, match=f"no column 'z'; {known}"):
-        counting.count_together({"level": None, "z": None}, source, "y")
 
 
 @each

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from engines.sources import Sheet, Sheets
-from tallybayes import LazyNaiveBayes
+from tallybayes import LazyNaiveBayes, NaiveBayes, WeightedNaiveBayes
 from tallybayes.engines import registry
 from tallybayes.engines.registry import engine_named, engine_of, register_engine
 from tallybayes.families import Categorical
@@ -47,6 +47,24 @@ def test_an_engine_from_outside_is_found_and_answers_questions(sheets):
     np.testing.assert_allclose(
         lazy.predict_joint_log_proba(asked), same.predict_joint_log_proba(asked), rtol=1e-12
     )
+
+
+@pytest.mark.parametrize("kind", [NaiveBayes, WeightedNaiveBayes])
+def test_a_classifier_learns_where_an_engine_from_outside_has_the_rows(sheets, kind):
+    """The counts, the choices on a sample, and rows that are added and taken away."""
+    rng = np.random.default_rng(0)
+    y = rng.choice(["p", "q"], 200)
+    rows = {"a": rng.choice(["x", "z"], 200), "n": rng.normal(size=200) + (y == "q"), "y": y}
+    source, table = Sheet(pa.table(rows), 3), pd.DataFrame(rows)
+    found, expected = kind().fit(source, "y"), kind().fit(table, "y")
+    asked = table.drop(columns="y")
+    assert found.tally_ == expected.tally_
+    assert np.array_equal(found.predict_proba(asked), expected.predict_proba(asked))
+    for model in (found, expected):
+        model.partial_fit(source if model is found else table, "y")
+    assert found.tally_ == expected.tally_
+    with pytest.raises(ValueError, match="no column 'z', the target"):
+        kind().fit(source, "z")
 
 
 def test_an_engine_that_was_taken_away_is_not_asked(sheets):

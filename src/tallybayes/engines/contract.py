@@ -1,14 +1,14 @@
-"""The contract of an engine: it counts and scores rows where they are.
+"""The contract of an engine: it counts rows where they are.
 
 A source is whatever an engine reads: a frame, a relation in a database, a file. Callers declare
-what to count (:class:`Counting`) and get tallies, rows and scores of the same types from every
-engine. An engine knows no family and no estimator. :mod:`tallybayes.engines.registry` finds the
-engine of a source.
+what to count (:class:`Counting`), or what to make of parts of the rows (:meth:`Engine.fold`), and
+get the same from every engine. An engine knows no family and no estimator.
+:mod:`tallybayes.engines.registry` finds the engine of a source.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, NoReturn, Protocol, Self, TypeVar
 
@@ -40,17 +40,13 @@ __all__ = [
     "Counting",
     "Engine",
     "Group",
-    "JointCells",
     "Labels",
-    "RowScorer",
     "Sampler",
     "SourceColumn",
     "class_array",
     "cross_group",
     "finalized",
-    "joint_cells",
     "level_group",
-    "merged_joint_cells",
     "merged_tables",
     "need_columns",
     "need_rows_and_labels",
@@ -156,33 +152,6 @@ class Labels(NamedTuple):
 
 
 # ---- what comes back -----------------------------------------------------------------------------
-@dataclass(frozen=True, eq=False)
-class JointCells:
-    """How often values of several columns occur together, by class.
-
-    Parameters
-    ----------
-    classes : array (n_classes,)
-        Sorted labels.
-    cells : list of tuples
-        The combinations that occur, sorted: of each column the level, for a number the number of
-        edges at or below it, None for a missing value.
-    counts : float64 array (n_classes, n_cells)
-        Rows, or weight.
-    """
-
-    classes: NDArray[Any]
-    cells: list[tuple[str | int | None, ...]]
-    counts: NDArray[np.float64]
-
-
-class RowScorer(Protocol):
-    """A model that scores rows of a table."""
-
-    def joint_of(self, table: Table) -> NDArray[np.float64]:
-        """log P(c) + log p(x | c) of each row, float64 (n_rows, n_classes), in nats."""
-
-
 class Counted(NamedTuple):
     """An array's tally, and its columns with the levels that were found."""
 
@@ -203,11 +172,20 @@ class CompiledScore(Protocol):
 
 
 # ---- the engine ----------------------------------------------------------------------------------
+class _Rows(Protocol):
+    def take(self, rows: NDArray[np.intp]) -> Self:
+        """Some of the rows."""
+
+
+R = TypeVar("R")
+Rows = TypeVar("Rows", bound=_Rows)
+
+
 class Engine(Protocol):
-    """Counts and scores the rows of the sources that it reads.
+    """Counts the rows of the sources that it reads.
 
     The results are those of every other engine on the same rows: counts of whole weights bit for
-    bit, moments within their stated bound, the same sample, the same joint cells, scores to 1e-12.
+    bit, moments within their stated bound, the same sample.
     Every method raises ValueError, naming the column, where the source cannot be read, lacks a
     column that is asked for, or holds a value that is not admitted.
     """
@@ -232,22 +210,45 @@ class Engine(Protocol):
         """The tally of the rows; `target` is the column of the class, or for rows in memory their
         labels. A row without a label, and a source without a row, is an error."""
 
-    def sample(self, source: Any, n: int) -> Table:
-        """A fair sample of at most n rows, in their order: those whose numbers have the smallest
-        hashes (:func:`row_hashes`)."""
-
-    def count_together(
+    def fold(
         self,
-        columns: Mapping[str, NDArray[np.float64] | None],
         source: Any,
-        target: str,
-        weight: str | None = None,
-    ) -> JointCells:
-        """How often the values of these columns occur together. A column's edges, ascending, cut
-        its numbers into bins; None counts its levels."""
+        each: Callable[[Table, bool], tuple[R, Rows]],
+        merge: Callable[[R, R], R],
+        *,
+        names: Sequence[str] | None = None,
+        as_written: Collection[str] = (),
+        max_rows: int | None = 0,
+        noted: Callable[[R, Callable[[int], str]], None] | None = None,
+    ) -> tuple[R | None, list[Rows]]:
+        """What `each` makes of parts of the rows, merged in the rows' order, None without rows; and
+        a fair sample of the rows: those whose numbers have the smallest hashes
+        (:func:`row_hashes`).
 
-    def score(self, model: RowScorer, source: Any) -> NDArray[np.float64]:
-        """log P(c) + log p(x | c) of each row, in their order, float64 (n_rows, n_classes)."""
+        Parameters
+        ----------
+        source : Any
+            As `open` returns it.
+        each : callable (Table, bool) -> (R, Rows)
+            The result for some rows, and the rows of a sample as the caller wants them; the second
+            argument is whether columns have types. It is called on several threads, or machines.
+        merge : callable (R, R) -> R
+            The results of rows and of later rows together.
+        names : sequence of str, optional
+            The columns that are read; None: all that hold scalars.
+        as_written : collection of str
+            Columns whose values are strings as they are written, where the source has no types.
+        max_rows : int or None
+            How many rows the sample has at most; None: all.
+        noted : callable (R, callable (int) -> str), optional
+            Told of each result, in order, and what messages call one of its rows, where results
+            come to this process one by one.
+
+        Raises
+        ------
+        ValueError
+            As `each` and `merge` do; the message then says where the rows are.
+        """
 
 
 def need_columns(asked: Sequence[str], found: Sequence[str], what: str = "column") -> None:
@@ -361,29 +362,6 @@ def raise_undeclared(name: str, level: Any, declared: Sequence[str]) -> NoReturn
     )
 
 
-def joint_cells(
-    classes: NDArray[Any], found: Mapping[tuple[str | int | None, ...], Array]
-) -> JointCells:
-    """Combinations of values with their counts by class, sorted, missing values first."""
-    kept = {cell: counts for cell, counts in found.items() if counts.any()}
-    order = sorted(kept, key=lambda cell: [(v is not None, 0 if v is None else v) for v in cell])
-    counts = np.zeros((len(classes), len(order)))
-    for j, cell in enumerate(order):
-        counts[:, j] = kept[cell]
-    return JointCells(classes, order, counts)
-
-
-def merged_joint_cells(*parts: JointCells) -> JointCells:
-    """The joint cells of the rows of all parts."""
-    classes = np.unique(np.concatenate([part.classes for part in parts]))
-    counts: dict[tuple[str | int | None, ...], Array] = {}
-    for part in parts:
-        at = np.searchsorted(classes, part.classes)
-        for cell, mine in zip(part.cells, part.counts.T, strict=True):
-            counts.setdefault(cell, np.zeros(len(classes)))[at] += mine
-    return joint_cells(classes, counts)
-
-
 def merged_tables(a: TableTally, b: TableTally) -> TableTally:
     """The tally of the rows of both.
 
@@ -450,14 +428,6 @@ def sampled_marks(parts: Sequence[tuple[int, int]], n: int) -> NDArray[np.int64]
             marks = np.arange(start, min(first + size, start + CHUNK_ROWS), dtype=np.int64)
             sampler.add(marks, len(marks))
     return np.concatenate([*sampler.parts(), np.empty(0, dtype=np.int64)])
-
-
-class _Rows(Protocol):
-    def take(self, rows: NDArray[np.intp]) -> Self:
-        """Some of the rows."""
-
-
-Rows = TypeVar("Rows", bound=_Rows)
 
 
 class Sampler(Generic[Rows]):

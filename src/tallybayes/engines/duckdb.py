@@ -21,17 +21,18 @@ from tallybayes.engines.contract import (
     CountLevels,
     CountNumbers,
     Group,
-    JointCells,
     Labels,
-    RowScorer,
+    R,
     class_array,
-    joint_cells,
     level_group,
     need_columns,
     need_rows_and_labels,
     raise_too_large,
     raise_undeclared,
     some_levels_group,
+)
+from tallybayes.engines.contract import (
+    Rows as Kept,
 )
 from tallybayes.engines.sql import (
     Bound,
@@ -44,9 +45,8 @@ from tallybayes.engines.sql import (
     count_statement,
     grid_sizes_statement,
     grid_statement,
-    joint_statement,
-    sample_statement,
 )
+from tallybayes.engines.stream import StreamEngine
 from tallybayes.errors import LeftOutWarning, warn_user
 from tallybayes.schema import Columns, Schema
 from tallybayes.sources.databases.duckdb import OwnDatabase, library, need_one_select
@@ -363,7 +363,7 @@ GREATEST_FIELD = 8  # where a row of the counting statement has the greatest num
 
 
 class DuckDBEngine:
-    """Counts sources of DuckDB in SQL, and scores their rows in batches; see
+    """Counts sources of DuckDB in SQL; see
     :class:`tallybayes.engines.contract.Engine`.
 
     It counts columns each by itself: groups of columns are for tables in memory. Grid counts take
@@ -465,52 +465,16 @@ class DuckDBEngine:
             for column, shift, cells in zip(columns, last, by_column, strict=True)
         }
 
-    def count_together(
+    def fold(
         self,
-        columns: Mapping[str, Array | None],
         source: Any,
-        target: str,
-        weight: str | None = None,
-    ) -> JointCells:
-        source = self.open(source)
-        found = source.columns()
-        need_columns([target], list(found), "target")
-        need_columns([] if weight is None else [weight], list(found), "weight")
-        need_columns(list(columns), list(found))
-        for name in columns:
-            _need_scalar(found[name])
-        asked = [(found[name], edges) for name, edges in columns.items()]
-        cut = [(c, None if edges is None else edges.tolist()) for c, edges in asked]
-        rows = source.ask(
-            lambda text, once, _: joint_statement(Rows(text, once, target, weight=weight), cut)
-        )
-        unlabelled = sum(row[1] for row in rows if row[0] is None or row[0] != row[0])
-        need_rows_and_labels(len(rows), unlabelled, target)
-        classes = class_array({row[0] for row in rows})
-        at = {label: k for k, label in enumerate(classes.tolist())}
-        counts: dict[tuple[str | int | None, ...], Array] = {}
-        for label, n, *values in rows if columns else ():
-            cell = tuple(
-                value if value is None or edges is not None else column.level_of(value)
-                for value, (column, edges) in zip(values, cut, strict=True)
-            )
-            counts.setdefault(cell, np.zeros(len(classes)))[at[label]] += n
-        return joint_cells(classes, counts)
-
-    # ---- rows ----------------------------------------------------------------------------------
-    def sample(self, source: Any, n: int) -> Table:
-        from tallybayes.tables import arrow
-
-        source = self.open(source)
-        names = list(source.columns())
-        batches = list(source.batches(lambda text, _, __: sample_statement(text, names, n)))
-        return arrow.read_batches(batches)
-
-    def score(self, model: RowScorer, source: Any) -> Array:
-        from tallybayes.tables import arrow
-
-        batches = self.open(source).batches()
-        return np.concatenate([model.joint_of(arrow.read_batches([b])) for b in batches])
+        each: Callable[[Table, bool], tuple[R, Kept]],
+        merge: Callable[[R, R], R],
+        **how: Any,
+    ) -> tuple[R | None, list[Kept]]:
+        """The rows are read part by part."""
+        rows = source.batches() if isinstance(source, DuckDBSource) else source
+        return StreamEngine().fold(rows, each, merge, **how)
 
 
 def _counted(

@@ -4,7 +4,7 @@ stream.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,14 +16,13 @@ from tallybayes.engines.contract import (
     CountLevels,
     CountNumbers,
     Group,
-    JointCells,
     Labels,
-    RowScorer,
+    R,
+    Rows,
+    Sampler,
     SourceColumn,
-    joint_cells,
     need_columns,
     raise_undeclared,
-    sampled_rows,
     some_levels_group,
 )
 from tallybayes.engines.tables import collect_table, labels_of
@@ -45,7 +44,7 @@ def _table(source: Any, needed: Container[str | None] = ()) -> Table:
 
 
 class MemoryEngine:
-    """Counts and scores tables in memory with the compiled kernels; see
+    """Counts tables in memory with the compiled kernels; see
     :class:`tallybayes.engines.contract.Engine`."""
 
     name = "memory"
@@ -93,37 +92,28 @@ class MemoryEngine:
         tally = collect_table(table, *labels, what.together)
         return tally if how is None else only_asked(tally, how)
 
-    def sample(self, source: Any, n: int) -> Table:
-        table = _table(source)
-        return table if n >= table.n_rows else table.take(sampled_rows(table.n_rows, n))
-
-    def count_together(
+    def fold(
         self,
-        columns: Mapping[str, Array | None],
         source: Any,
-        target: str,
-        weight: str | None = None,
-    ) -> JointCells:
-        table = _table(source, [*columns, target, weight])
-        need_columns(list(columns), list(table.columns))
-        labels = labels_of(table, target, weight)
-        n = len(labels.classes)
-        if not columns:
-            return joint_cells(labels.classes, {})
-        cells = [_cells(name, table.columns[name], edges) for name, edges in columns.items()]
-        codes = np.stack([codes for codes, _ in cells], axis=1)
-        distinct, of_row = np.unique(codes, axis=0, return_inverse=True)
-        place = of_row.ravel() * n + labels.codes
-        counts = np.bincount(place, labels.weights, len(distinct) * n).reshape(-1, n)
-        found = {
-            tuple(values[code] for code, (_, values) in zip(cell, cells, strict=True)): count
-            for cell, count in zip(distinct.tolist(), counts.astype(np.float64), strict=True)
-        }
-        return joint_cells(labels.classes, found)
-
-    # ---- scoring -------------------------------------------------------------------------------
-    def score(self, model: RowScorer, source: Any) -> Array:
-        return model.joint_of(_table(source))
+        each: Callable[[Table, bool], tuple[R, Rows]],
+        merge: Callable[[R, R], R],
+        *,
+        names: Sequence[str] | None = None,
+        as_written: Collection[str] = (),
+        max_rows: int | None = 0,
+        noted: Callable[[R, Callable[[int], str]], None] | None = None,
+    ) -> tuple[R | None, list[Rows]]:
+        table = _table(source)
+        if names is not None:
+            table = replace(table, columns={name: table.columns[name] for name in names})
+        if not table.n_rows:
+            return None, []
+        result, rows = each(table, True)
+        if noted is not None:
+            noted(result, "row {}".format)
+        sampler: Sampler[Rows] = Sampler(max_rows)
+        sampler.add(rows, table.n_rows)
+        return result, sampler.parts()
 
 
 def _as_asked(name: str, column: Column, how: CountLevels | CountNumbers | None) -> Column:
@@ -196,19 +186,3 @@ def _some_levels(name: str, only: Sequence[str], levels: list[str], counts: Arra
     )
     rest = np.setdiff1d(np.arange(len(levels)), mine)
     return some_levels_group(name, only, asked, counts[:, rest].sum(axis=1), len(levels))
-
-
-def _cells(
-    name: str, column: Column, edges: Array | None
-) -> tuple[NDArray[np.int64], list[str | int | None]]:
-    """The cell of each row, and what each cell is; the last is a missing value."""
-    if isinstance(column, Empty):
-        return np.full(column.n_rows, -1), [None]
-    if edges is None:
-        strings = strings_of(column) if isinstance(column, Numbers | Mixed) else column
-        return strings.codes.astype(np.int64), [*strings.levels, None]
-    numbers = column if isinstance(column, Numbers) else _numbers_of(name, column)
-    values = np.asarray(numbers.values, dtype=np.float64)
-    codes = np.searchsorted(edges, values, side="right")
-    codes[np.isnan(values)] = -1
-    return codes, [*range(len(edges) + 1), None]

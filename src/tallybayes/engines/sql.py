@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from tallybayes.engines.contract import FACTORS, SHIFTS, SourceColumn
+from tallybayes.engines.contract import SourceColumn
 from tallybayes.sources.databases.names import conjunction, quoted
 from tallybayes.tables.columns import LARGEST, text_of_days, text_of_number
 
@@ -24,8 +24,6 @@ __all__ = [
     "count_statement",
     "grid_sizes_statement",
     "grid_statement",
-    "joint_statement",
-    "sample_statement",
 ]
 
 
@@ -376,38 +374,3 @@ def grid_statement(rows: Rows, shifts: Sequence[tuple[SQLColumn, int]]) -> str:
         for j, (_, shift) in enumerate(shifts)
     ]
     return f"WITH {rows.table(columns)} {' UNION ALL '.join(queries)}"
-
-
-def joint_statement(rows: Rows, columns: Sequence[tuple[SQLColumn, Sequence[float] | None]]) -> str:
-    """The statement that counts values of columns together: rows (class, n, a value each)."""
-    own = []
-    for j, (column, edges) in enumerate(columns):
-        if edges is None:
-            own.append(f"CAST({column.level()[0]} AS VARCHAR) AS v{j}")
-            continue
-        x = column.number()
-        cuts = [f"WHEN {x} < CAST('{float(e)!r}' AS DOUBLE) THEN {i}" for i, e in enumerate(edges)]
-        cuts = [f"WHEN {x} IS NULL THEN NULL", *cuts, f"ELSE {len(edges)}"]
-        own.append(f"CASE {' '.join(cuts)} END AS v{j}")
-    values = "".join(f", v{j}" for j in range(len(columns)))
-    return (
-        f"WITH {rows.table(own)} SELECT y, {rows.count()}{values} FROM evidence GROUP BY y{values}"
-    )
-
-
-# ---- a sample of rows ----------------------------------------------------------------------------
-def sample_statement(source: str, columns: Sequence[str], n: int) -> str:
-    """The statement that returns the rows whose numbers have the smallest hashes, in their order;
-    the hash is that of :mod:`tallybayes.engines.contract`."""
-    number = "tallybayes_row"
-    while number.lower() in {name.lower() for name in columns}:
-        number += "_"
-    mask = f"{2**64 - 1}::UHUGEINT"
-    z = f"(({number}::UHUGEINT * {FACTORS[0]}::UHUGEINT) & {mask})"
-    for shift, factor in zip(SHIFTS[:2], FACTORS[1:], strict=True):
-        z = f"((xor({z}, {z} >> {shift}) * {factor}::UHUGEINT) & {mask})"
-    names = ", ".join(map(quoted, columns))
-    return (
-        f"SELECT {names} FROM (SELECT * FROM (SELECT {names}, row_number() OVER () AS {number} "
-        f"FROM {source}) ORDER BY xor({z}, {z} >> {SHIFTS[2]}) LIMIT {n}) ORDER BY {number}"
-    )

@@ -6,10 +6,10 @@ Each part is counted in memory, and the tallies are merged in their order.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
-from typing import Any, TypeVar
+from functools import partial, reduce
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,42 +18,35 @@ from tallybayes.engines.contract import (
     Condition,
     Counting,
     CountLevels,
-    JointCells,
     Labels,
-    RowScorer,
+    R,
+    Rows,
     Sampler,
     SourceColumn,
-    merged_joint_cells,
     merged_tables,
     need_columns,
     raise_no_rows,
 )
 from tallybayes.engines.memory import MemoryEngine, only_asked
+from tallybayes.errors import IncompatibleTallies, SourceError
 from tallybayes.schema import Columns
-from tallybayes.sources.contract import Part, Source, restarted
+from tallybayes.sources.contract import Part, Source, located, restarted
 from tallybayes.sources.files import is_source, source_of
-from tallybayes.tables import Empty, Table
-from tallybayes.tables.columns import stacked
+from tallybayes.tables import Table
 from tallybayes.tally import TableTally
 from tallybayes.threads import in_order
 
-__all__ = ["StreamEngine", "TalliesByType", "nothing_of"]
+__all__ = ["StreamEngine", "TalliesByType"]
 
 Array = NDArray[np.float64]
 
 
 # ---- the engine ----------------------------------------------------------------------------------
-R = TypeVar("R")
-
-
 class StreamEngine:
-    """Counts and scores rows part by part, several parts at a time; see
+    """Counts rows part by part, several parts at a time; see
     :class:`tallybayes.engines.contract.Engine`. No more than a few parts are in memory."""
 
     name = "stream"
-
-    def __init__(self) -> None:
-        self._each = MemoryEngine()
 
     def reads(self, source: Any) -> bool:
         return is_source(source)
@@ -92,70 +85,91 @@ class StreamEngine:
         need_columns([target], found, "target")
         need_columns(_given(what.weight), found, "weight")
         need_columns(names or (), found)
-        counted = restarted(lambda: self._counted(source, each, target, names, as_written))
+        count = partial(_tallied, each, target)
+        counted = self.fold(source, count, _joined, names=names, as_written=as_written)[0]
         if counted is None:
             raise_no_rows()
         tally = _in_order_of(found, counted.read()[0])
         return tally if how is None else only_asked(tally, how)
 
-    def _counted(
+    def fold(
         self,
-        source: Source,
-        what: Counting,
-        target: str,
-        names: list[str] | None,
-        as_written: Collection[str],
-    ) -> TalliesByType | None:
-        """The tallies of the rows; None where there are none."""
-
-        def count(table: Table, typed: bool) -> TalliesByType:
-            return TalliesByType({typed: self._each.collect(what, table, target)})
-
-        parts = _over(source, count, names, as_written)
-        first = next(parts, None)
-        return None if first is None else reduce(TalliesByType.joined, parts, first)
-
-    def count_together(
-        self,
-        columns: Mapping[str, Array | None],
         source: Any,
-        target: str,
-        weight: str | None = None,
-    ) -> JointCells:
+        each: Callable[[Table, bool], tuple[R, Rows]],
+        merge: Callable[[R, R], R],
+        *,
+        names: Sequence[str] | None = None,
+        as_written: Collection[str] = (),
+        max_rows: int | None = 0,
+        noted: Callable[[R, Callable[[int], str]], None] | None = None,
+    ) -> tuple[R | None, list[Rows]]:
         source = source_of(source)
-        names = list(dict.fromkeys([*columns, target, *_given(weight)]))
-        found = self._joint_cells(columns, source, target, weight, names)
-        if found is None:
-            raise_no_rows()
-        return found
 
-    def _joint_cells(
-        self,
-        columns: Mapping[str, Array | None],
-        source: Source,
-        target: str,
-        weight: str | None,
-        names: list[str],
-    ) -> JointCells | None:
-        """The joint cells of the rows; None where there are none."""
-        as_written = {target, *(name for name, edges in columns.items() if edges is None)}
+        def of_part(part: Part) -> tuple[Part, int, R, Rows | None] | None:
+            table = part.read()
+            if not table.n_rows:
+                return None
+            try:
+                result, rows = each(table, part.typed)
+            except SourceError:
+                raise
+            except ValueError as error:
+                raise _PartError(part, error) from error
+            # without a sample the next part has the memory of this one
+            return part, table.n_rows, result, None if max_rows == 0 else rows
 
-        def count(table: Table, _: bool) -> JointCells:
-            return self._each.count_together(columns, table, target, weight)
+        def folded() -> tuple[R | None, list[Rows]]:
+            total: R | None = None
+            sampler: Sampler[Rows] = Sampler(max_rows)
+            where, in_file = "", 0  # what holds the rows so far, and how many of it have come
+            try:
+                for found in in_order(of_part, source.parts(names, as_written)):
+                    if found is None:
+                        continue
+                    part, n_rows, result, rows = found
+                    before = in_file if part.where == where else 0
+                    try:
+                        total = result if total is None else merge(total, result)
+                    except IncompatibleTallies as error:
+                        raise IncompatibleTallies(
+                            f"{part.where}, after the rows of {where}: {error}"
+                        ) from error
+                    if rows is not None:
+                        sampler.add(rows, n_rows)
+                    if noted is not None:
+                        noted(result, partial(_place, part, before))
+                    where, in_file = part.where, before + n_rows
+            except _PartError as error:
+                before = in_file if error.part.where == where else 0
+                raise located(
+                    error.error, error.part.where, before, error.part.place
+                ) from error.error
+            return total, sampler.parts()
 
-        parts = restarted(lambda: list(_over(source, count, names, as_written)))
-        return merged_joint_cells(*parts) if parts else None
+        return restarted(folded)
 
-    # ---- rows ----------------------------------------------------------------------------------
-    def sample(self, source: Any, n: int) -> Table:
-        source = source_of(source)
-        kept = restarted(lambda: _sampled(_over(source, lambda table, _: table), n))
-        return stacked(kept) if kept else nothing_of(source)
 
-    def score(self, model: RowScorer, source: Any) -> Array:
-        source = source_of(source)
-        parts = restarted(lambda: list(_over(source, lambda table, _: model.joint_of(table))))
-        return np.concatenate(parts or [model.joint_of(nothing_of(source))])
+class _PartError(Exception):
+    """An error in the rows of a part."""
+
+    def __init__(self, part: Part, error: ValueError) -> None:
+        super().__init__(str(error))
+        self.part, self.error = part, error
+
+
+def _place(part: Part, before: int, row: int) -> str:
+    """What messages call a row of a part that has so many rows of its file before it."""
+    place = part.place(row + before) if part.place else f"row {row + before}"
+    return f"{part.where}, {place}" if part.where else place
+
+
+def _tallied(what: Counting, target: str, table: Table, typed: bool) -> tuple[TalliesByType, Table]:
+    """The tally of the rows of a part, and the rows."""
+    return TalliesByType({typed: MemoryEngine().collect(what, table, target)}), table
+
+
+def _joined(before: TalliesByType, after: TalliesByType) -> TalliesByType:
+    return before.joined(after)
 
 
 def _meeting(source: Source, conditions: Sequence[Condition]) -> Source:
@@ -180,18 +194,6 @@ def _meeting(source: Source, conditions: Sequence[Condition]) -> Source:
             )
     meeting: Source = filtered([condition.text for condition in conditions])
     return meeting
-
-
-def nothing_of(source: Source) -> Table:
-    """No row of a source's columns."""
-    return Table({name: Empty(0) for name in source.columns()}, 0, True)
-
-
-def _sampled(tables: Iterable[Table], n: int) -> list[Table]:
-    sampler: Sampler[Table] = Sampler(n)
-    for table in tables:
-        sampler.add(table, table.n_rows)
-    return sampler.parts()
 
 
 def _in_order_of(columns: list[str], tally: TableTally) -> TableTally:
@@ -219,23 +221,6 @@ def _whole(asked: Any) -> Any:
     return (
         replace(asked, only=None) if isinstance(asked, CountLevels) and not asked.closed else asked
     )
-
-
-def _over(
-    source: Source,
-    do: Callable[[Table, bool], R],
-    names: Sequence[str] | None = None,
-    as_written: Collection[str] = (),
-) -> Iterator[R]:
-    """What `do` returns for each part that has rows, and whether they have types, in order."""
-
-    def of_part(part: Part) -> R | None:
-        table = part.read()
-        return do(table, part.typed) if table.n_rows else None
-
-    for result in in_order(of_part, source.parts(names, as_written)):
-        if result is not None:
-            yield result
 
 
 # ---- labels of text files, which have no types: all labels together determine the type -----------

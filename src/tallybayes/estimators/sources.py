@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.contract import Labels, Sampler, merged_tables, need_columns, sampled_marks
+from tallybayes.engines.contract import Engine, Labels, merged_tables, need_columns
+from tallybayes.engines.registry import ENGINES, engine_of
 from tallybayes.engines.stream import TalliesByType
 from tallybayes.engines.tables import Shifts, labels_of
 from tallybayes.errors import IncompatibleTallies, SourceError
@@ -31,12 +32,10 @@ from tallybayes.models.rows import (
 from tallybayes.models.table import TableModel
 from tallybayes.sources.contract import (
     Distributed,
-    Folded,
     Part,
     Source,
     SourceColumn,
     is_distributed,
-    located,
     restarted,
 )
 from tallybayes.sources.files import is_relation, is_source, is_spark_frame, source_of
@@ -58,8 +57,8 @@ __all__ = [
     "HowToCount",
     "Kept",
     "Sample",
-    "count_parts",
-    "count_where_rows_lie",
+    "count_rows",
+    "counted_rows",
     "hits_of",
     "joined_rows",
     "labelled",
@@ -200,20 +199,38 @@ class CountedRows:
         rows and those that come later.
     tallies : TalliesByType
     n_rows : int
+    infinite : dict
+        By column of numbers and strings, the row of the first string that is an infinite number.
     """
 
     first: RowsToCount
     tallies: TalliesByType
     n_rows: int
-
-    @classmethod
-    def of(cls, rows: RowsToCount, tally: TableTally, typed: bool) -> CountedRows:
-        """Of some rows."""
-        tallies = TalliesByType({typed: tally})
-        return cls(replace(rows, columns={}, n_rows=0), tallies, rows.n_rows)
+    infinite: dict[str, int]
 
 
-def joined_rows(before: CountedRows, after: CountedRows, fading: Fading | None) -> CountedRows:
+def counted_rows(how: HowToCount, table: Table, typed: bool) -> tuple[CountedRows, Kept]:
+    """The result of counting some rows of a source, and the rows; `typed`: whether columns have
+    types."""
+    if not typed:
+        column = table.columns[how.target]
+        missing = column.codes < 0 if isinstance(column, Strings) else np.ones(table.n_rows, bool)
+        if missing.any():
+            raise ValueError(
+                f"row {int(np.argmax(missing))} has no label in {how.target!r}: fill it in, or "
+                "leave the row out. If it holds a label such as NA, which means missing by "
+                "default, tallybayes.csv(path, missing=['']) takes it as text"
+            )
+    rows, labels = how.read(table)
+    groups = how.groups(table)
+    tallies = TalliesByType({typed: how.count(rows, labels)})
+    infinite = {name: row for name, (row, _) in first_infinite(rows).items()}
+    first = replace(rows, columns={}, n_rows=0)
+    kept = Kept(Table(rows.columns, rows.n_rows, True), labels, typed, groups)
+    return CountedRows(first, tallies, rows.n_rows, infinite), kept
+
+
+def joined_rows(how: HowToCount, before: CountedRows, after: CountedRows) -> CountedRows:
     """What rows and later ones have given together."""
     first, later = before.first, after.first
     names, what = first.names, first.declared
@@ -221,10 +238,15 @@ def joined_rows(before: CountedRows, after: CountedRows, fading: Fading | None) 
         names = names.joined(later.names.seen, later.names.firm)
     if what.by_type:
         what = what.completed(later.declared, before.tallies.column_names())
-    factor = None if fading is None else fading(after.n_rows)
-    tallies = before.tallies.joined(after.tallies, factor)
+    factor = None if how.fading is None else how.fading(after.n_rows)
+    try:
+        tallies = before.tallies.joined(after.tallies, factor)
+    except IncompatibleTallies as error:
+        if "class labels" not in str(error):
+            raise
+        raise IncompatibleTallies(f"the label {how.target!r}: {error}") from error
     first = replace(first, names=names, declared=what)
-    return CountedRows(first, tallies, before.n_rows + after.n_rows)
+    return CountedRows(first, tallies, before.n_rows + after.n_rows, {})
 
 
 def labelled(
@@ -278,8 +300,8 @@ def _labels(part: Kept, read: dict[str, Any] | None) -> list[Any]:
 
 
 # ---- rows of a source, counted part by part; their label, and their weight, are columns of it ----
-# Parts are read and counted on threads, a few at a time, and merged in their order. A fair sample
-# of the rows, by the hashes of their numbers, is kept for what is chosen on rows.
+# The engine of the source counts the rows where they are, and keeps a fair sample for what is
+# chosen on rows.
 class _Whole:
     """A table in memory as a source of one part."""
 
@@ -340,24 +362,9 @@ def tables_of(
             yield table
 
 
-@dataclass(frozen=True, eq=False)
-class _CountedPart:
-    counted: CountedRows
-    kept: Kept | None
-    part: Part
-    infinite: dict[str, tuple[int, str]]
-
-
-class _PartError(Exception):
-    """An error in the rows of a part."""
-
-    def __init__(self, part: Part, error: ValueError) -> None:
-        super().__init__(str(error))
-        self.where, self.place, self.error = part.where, part.place, error
-
-
-def count_parts(
-    source: Source,
+def count_rows(
+    engine: Engine,
+    source: Any,
     how: HowToCount,
     *,
     as_written: Collection[str],
@@ -368,7 +375,9 @@ def count_parts(
 
     Parameters
     ----------
-    source : Source
+    engine : Engine
+        That of the source.
+    source : Any
     how : HowToCount
     as_written : collection of str
         Columns whose values are levels as they are written, where the source has no types.
@@ -383,162 +392,39 @@ def count_parts(
         If there are no rows, a column is missing, a row has no label or weight, or as `how` does;
         the message then names the place.
     """
-    names = list(source.columns())
-    for name, what in ((how.target, "target"), (how.weight, "weight"), (how.group, "group")):
-        if name is not None and name not in names:
+    columns = engine.columns(source)
+    name = getattr(source, "name", "the source")
+    for asked, what in ((how.target, "target"), (how.weight, "weight"), (how.group, "group")):
+        if asked is not None and asked not in columns:
+            names = list(columns)
             raise ValueError(
-                f"{source.name} has no column {name!r}, the {what}; its columns are {names}"
+                f"{name} has no column {asked!r}, the {what}; its columns are {names}"
                 f"{(hint := header_hint(names)) and '.'}{hint}"
             )
     read = None
     if left_out:
-        read = [n for n, c in source.columns().items() if n not in left_out and c.kind is not None]
-    if is_distributed(source):
-        return count_where_rows_lie(source, read, how, max_rows)
+        read = [n for n, c in columns.items() if n not in left_out and c.kind is not None]
+    infinite: dict[str, str] = {}
 
-    def count_part(part: Part) -> _CountedPart | None:
-        table = part.read()
-        if not table.n_rows:
-            return None
-        try:
-            if not part.typed:
-                _need_labels_in_text(table, how.target)
-            rows, labels = how.read(table)
-            groups = how.groups(table)
-            counted = CountedRows.of(rows, how.count(rows, labels), part.typed)
-            infinite = first_infinite(rows)
-        except SourceError:
-            raise
-        except ValueError as error:
-            raise _PartError(part, error) from error
-        if max_rows == 0:  # the next part then has the memory of this one
-            return _CountedPart(counted, None, part, infinite)
-        x = Table(rows.columns, rows.n_rows, True)
-        kept = Kept(x, labels, part.typed, groups)
-        return _CountedPart(counted, kept, part, infinite)
+    def note(part: CountedRows, place: Callable[[int], str]) -> None:
+        for column, row in part.infinite.items():
+            infinite.setdefault(column, place(row))
 
-    written = {how.target, *as_written, *([how.group] if how.group else [])}
-
-    def count_all() -> Counted:
-        counting = _Counting(how, max_rows)
-        try:
-            for counted in in_order(count_part, source.parts(read, written)):
-                if counted is not None:
-                    counting.add(counted)
-        except _PartError as error:
-            raise counting.explained(error) from error.error
-        return counting.result(source.name)
-
-    return restarted(count_all)
-
-
-def _need_labels_in_text(table: Table, target: str) -> None:
-    """Raises ValueError for a row of a text file without a label."""
-    column = table.columns[target]
-    missing = column.codes < 0 if isinstance(column, Strings) else np.ones(table.n_rows, bool)
-    if missing.any():
-        raise ValueError(
-            f"row {int(np.argmax(missing))} has no label in {target!r}: fill it in, or leave the "
-            "row out. If it holds a label such as NA, which means missing by default, "
-            "tallybayes.csv(path, missing=['']) takes it as text"
-        )
-
-
-class _Counting:
-    """The result of the parts so far."""
-
-    def __init__(self, how: HowToCount, max_rows: int | None) -> None:
-        self._how = how
-        self._counted: CountedRows | None = None
-        self._sampler: Sampler[Kept] = Sampler(max_rows)
-        self._in_file = 0
-        self._where = ""
-        self._infinite: dict[str, str] = {}
-
-    def add(self, part: _CountedPart) -> None:
-        before, n_rows, where = self._counted, part.counted.n_rows, part.part.where
-        try:
-            self._counted = (
-                part.counted
-                if before is None
-                else joined_rows(before, part.counted, self._how.fading)
-            )
-        except IncompatibleTallies as error:
-            what = f"the label {self._how.target!r}: " if "class labels" in str(error) else ""
-            raise IncompatibleTallies(
-                f"{where}, after the rows of {self._where}: {what}{error}"
-            ) from error
-        if part.kept is not None:
-            self._sampler.add(part.kept, n_rows)
-        in_file = self._in_file if where == self._where else 0
-        for name, (row, _) in part.infinite.items():
-            if name not in self._infinite:
-                in_all = row + in_file
-                place = part.part.place(in_all) if part.part.place else f"row {in_all}"
-                self._infinite[name] = f"{where}, {place}" if where else place
-        self._in_file, self._where = n_rows + in_file, where
-
-    def explained(self, error: _PartError) -> ValueError:
-        """An error that names the place of its row."""
-        before = self._in_file if error.where == self._where else 0
-        return located(error.error, error.where, before, error.place)
-
-    def result(self, name: str) -> Counted:
-        if self._counted is None:
-            raise ValueError(f"{name} has no rows: there is nothing to learn from")
-        tally, labels = self._counted.tallies.read()
-        sample = sample_of(self._sampler.parts(), labels, tally.schema.classes)
-        first, n_rows = self._counted.first, self._counted.n_rows
-        return Counted(tally, first, n_rows, sample, self._infinite)
-
-
-# ---- rows that are counted, scored and predicted where they lie ----------------------------------
-# Only tallies and a sample come to this process.
-def count_where_rows_lie(
-    source: Distributed, names: Sequence[str] | None, how: HowToCount, max_rows: int | None
-) -> Counted:
-    """The tally of a source's rows, and a sample of them.
-
-    Parameters
-    ----------
-    source : Distributed
-    names : sequence of str, optional
-        The columns that are read; None: all that hold scalars.
-    how : HowToCount
-        It is sent to the rows.
-    max_rows : int or None
-        How many rows the sample has at most; None: all.
-    """
-    found = source.fold(names, partial(_counted, how), partial(joined_rows, fading=how.fading))
-    if found is None:
-        raise ValueError(f"{source.name} has no rows: there is nothing to learn from")
-    counted = found.result
-    tally, _ = counted.tallies.read()
-    kept = [] if max_rows == 0 else _kept(source, how, found, max_rows)
-    sample = sample_of(kept, None, tally.schema.classes)
-    return Counted(tally, counted.first, counted.n_rows, sample)
-
-
-def _counted(how: HowToCount, table: Table) -> CountedRows:
-    with on_one_thread():  # a task has one core
-        rows, labels = how.read(table)
-        return CountedRows.of(rows, how.count(rows, labels), True)
-
-
-def _kept(
-    source: Distributed,
-    how: HowToCount,
-    found: Folded[CountedRows],
-    max_rows: int | None,
-) -> list[Kept]:
-    whole = max_rows is None or found.n_rows <= max_rows
-    marks = None if max_rows is None or whole else sampled_marks(found.rows, max_rows)
-    table = source.take(found.names, marks)
-    if table is None:
-        return []
-    rows, labels = how.read(table)
-    x = Table(rows.columns, rows.n_rows, True)
-    return [Kept(x, labels, True, how.groups(table))]
+    folded = engine.fold(
+        source,
+        partial(counted_rows, how),
+        partial(joined_rows, how),
+        names=read,
+        as_written={how.target, *as_written, *([how.group] if how.group else [])},
+        max_rows=max_rows,
+        noted=note,
+    )
+    counted, kept = folded
+    if counted is None:
+        raise ValueError(f"{name} has no rows: there is nothing to learn from")
+    tally, labels = counted.tallies.read()
+    sample = sample_of(kept, labels, tally.schema.classes)
+    return Counted(tally, counted.first, counted.n_rows, sample, infinite)
 
 
 # ---- scores and predictions ----------------------------------------------------------------------
@@ -661,14 +547,19 @@ class FromSources(TallyClassifier):
         known: Sequence[str] = (),
     ) -> Counted:
         """The tally of a source's rows, whose `known` columns hold scalars; see
-        :func:`count_parts`."""
+        :func:`count_rows`."""
         need_name(weight, "sample_weight")
         need_name(group, "groups")
         named = [*what.families, *(name for group in what.groups for name in group)]
         needed = {target, weight, group, *named, *known}
         out = what.columns_left_out - {group}
-        source = rows_of(as_numpy(x), get_num_threads(), out, needed)
-        need_columns(named, list(source.columns()), "column that columns= names:")
+        x = as_numpy(x)
+        engine = engine_of(x, "stream", passing=("duckdb", "memory"))  # rows in DuckDB are a stream
+        if engine.name in ENGINES:
+            source: Any = rows_of(x, get_num_threads(), out, needed)
+        else:
+            source = engine.open(x)
+        need_columns(named, list(engine.columns(source)), "column that columns= names:")
         half_life = self.half_life
         shifts: Shifts = {}  # of the grids of the parts so far
 
@@ -683,7 +574,8 @@ class FromSources(TallyClassifier):
 
         fades = None if half_life is None else fading
         keeps = group in what.columns_left_out
-        return count_parts(
+        return count_rows(
+            engine,
             source,
             HowToCount(target, weight, prepare, count, fades, group, keeps),
             as_written=[name for name in what.families if what.is_text(name)],
