@@ -66,19 +66,6 @@ def test_a_categorical_series_of_labels_is_read_as_its_values(NB):
 
 @every()
 @LIBRARIES
-@pytest.mark.parametrize("method", ["partial_fit", "forget", *PREDICTING])
-def test_columns_in_another_order_are_refused(NB, library, method):
-    x, y = rows()
-    model = NB().fit(FRAMES[library](x), y)
-    turned = FRAMES[library](x)
-    turned = turned.select(NAMES[::-1]) if library != "pandas" else turned[NAMES[::-1]]
-    arguments = (turned, y) if method in ("partial_fit", "forget") else (turned,)
-    with unchanged(model), pytest.raises(ValueError, match="must be in the same order"):
-        getattr(model, method)(*arguments)
-
-
-@every()
-@LIBRARIES
 def test_libraries_can_be_mixed(NB, library):
     x, y = rows()
     model = NB().fit(FRAMES[library](x), y)

@@ -7,8 +7,6 @@ import pytest
 
 from estimators.cases import (
     LAYOUTS,
-    assert_same_counts,
-    assert_same_predictions,
     counts,
     every,
     refused,
@@ -26,55 +24,6 @@ def with_all_levels(NB):
     return NB(min_categories=5) if NB is CategoricalNB else NB()
 
 
-@every()
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("weights", ["none", "whole", "fractional"])
-def test_forget_undoes_partial_fit(NB, layout, weights):
-    x, y = rows(n=80)
-    kept, gone = slice(0, 50), slice(50, 80)
-    w = {
-        "none": None,
-        "whole": np.arange(80) % 4,
-        "fractional": np.random.default_rng(0).uniform(0, 3, 80),
-    }[weights]
-    part = (lambda s: None) if w is None else (lambda s: w[s])
-    hold = LAYOUTS[layout]
-    model = with_all_levels(NB).fit(hold(x[kept]), y[kept], part(kept))
-    before = NB(**model.get_params()).fit(hold(x[kept]), y[kept], part(kept))
-    model.partial_fit(hold(x[gone]), y[gone], sample_weight=part(gone))
-    model.forget(hold(x[gone]), y[gone], part(gone))
-    if weights == "fractional":
-        for name, array in counts(model).items():
-            np.testing.assert_allclose(array, counts(before)[name], rtol=1e-12, atol=1e-12)
-    else:
-        assert_same_counts(model, before)
-    np.testing.assert_allclose(model.predict_proba(x), before.predict_proba(x), rtol=1e-9)
-
-
-@every()
-@pytest.mark.parametrize("size", [1, 6, 60])
-def test_forgetting_row_by_row_or_at_once_is_the_same(NB, size):
-    x, y = rows(n=90)
-    model = with_all_levels(NB).fit(x, y)
-    for i in range(0, 60, size):
-        model.forget(x[i : i + size], y[i : i + size])
-    assert_same_counts(model, with_all_levels(NB).fit(x[60:], y[60:]))
-
-
-@every()
-def test_everything_can_be_forgotten_and_learned_again(NB):
-    x, y = rows()
-    model = with_all_levels(NB).fit(x, y)
-    model.forget(x, y)
-    assert model.classes_.tolist() == []
-    with refused(ValueError, "holds no rows.*Learn some", model):
-        model.predict(x)
-    model.partial_fit(x, y)
-    fresh = with_all_levels(NB).fit(x, y)
-    assert_same_counts(model, fresh)
-    np.testing.assert_allclose(model.predict_proba(x), fresh.predict_proba(x), rtol=1e-9)
-
-
 def test_a_class_can_be_forgotten_and_is_then_one_never_seen():
     x, y = rows()
     model = GaussianNB().partial_fit(x, y, classes=CLASSES).forget(x[y == 1], y[y == 1])
@@ -82,18 +31,6 @@ def test_a_class_can_be_forgotten_and_is_then_one_never_seen():
     assert (model.predict_proba(x)[:, 1] == 0.0).all()
     rest = GaussianNB().partial_fit(x[y != 1], y[y != 1], classes=CLASSES)
     np.testing.assert_allclose(model.predict_proba(x), rest.predict_proba(x), rtol=1e-9)
-
-
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e8])
-@pytest.mark.parametrize("shift", [0.0, 1e6])
-def test_gaussian_moments_return_to_what_they_were(scale, shift):
-    rng = np.random.default_rng(0)
-    x, y = shift + scale * rng.normal(size=(3000, 3)), rng.integers(0, 3, 3000)
-    model, rest = GaussianNB().fit(x, y), GaussianNB().fit(x[:100], y[:100])
-    for i in range(100, 3000, 290):
-        model.forget(x[i : i + 290], y[i : i + 290])
-    np.testing.assert_allclose(model.theta_, rest.theta_, rtol=1e-12, atol=1e-12 * scale)
-    np.testing.assert_allclose(model.var_, rest.var_, rtol=1e-9)
 
 
 def test_a_forgotten_outlier_leaves_no_trace():
@@ -246,15 +183,3 @@ def test_forget_keeps_hyperparameters_classes_and_names(NB):
     assert {k: v for k, v in now.items() if k != "counts"} == {
         k: v for k, v in held.items() if k != "counts"
     }
-
-
-@every()
-def test_signed_partial_fit_is_learning_and_forgetting_in_one_call(NB):
-    x, y = rows(n=90)
-    model = with_all_levels(NB).fit(x[:60], y[:60])
-    order = np.r_[60:90, 0:30]
-    model.partial_fit(x[order], y[order], sample_weight=np.r_[np.ones(30), -np.ones(30)])
-    expected = with_all_levels(NB).fit(x[30:], y[30:])
-    assert_same_counts(model, expected)
-    if NB is not GaussianNB:
-        assert_same_predictions(model, expected, x)

@@ -83,18 +83,6 @@ def test_scikit_learn_depends_on_batches_which_is_why_the_test_above_is_there():
     assert np.abs(theirs.var_ / whole.var_ - 1.0).max() > 1e-4
 
 
-def test_parts_trained_apart_and_merged_in_any_order_are_fit():
-    """Each part has an origin of its own; merging re-bases."""
-    parts = [GaussianNB().fit(X[i::7], Y[i::7]) for i in range(7)]
-    whole = GaussianNB().fit(X, Y)
-    for order in (range(7), reversed(range(7)), [3, 0, 6, 1, 5, 2, 4]):
-        first, *rest = order
-        model = parts[first]
-        for i in rest:
-            model = model + parts[i]
-        assert_same_model(model, whole, X)
-
-
 @pytest.mark.parametrize("distance", [1e3, 1e6, 1e9])
 def test_a_first_row_far_from_the_rest_costs_no_precision(distance):
     """Origin: the issue, "a first row 1e9 standard deviations away from the rest". The origin of

@@ -12,7 +12,7 @@ from sklearn.datasets import load_wine
 from sklearn.ensemble import BaggingClassifier, VotingClassifier
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.inspection import permutation_importance
-from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, MinMaxScaler, OrdinalEncoder
@@ -51,13 +51,6 @@ def test_a_pipeline_scores_as_with_scikit_learns_class(NB):
     scores = cross_val_score(mine, X, NAMES[Y], cv=5)
     np.testing.assert_allclose(scores, cross_val_score(theirs, X, NAMES[Y], cv=5), rtol=1e-12)
     assert scores.mean() > 0.35
-
-
-@every()
-@pytest.mark.parametrize("method", ["predict", "predict_proba", "predict_log_proba"])
-def test_cross_val_predict(NB, method):
-    got = cross_val_predict(pipeline(NB), X, Y, cv=3, method=method)
-    assert got.shape == ((178,) if method == "predict" else (178, 3))
 
 
 @every(*DISCRETE)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import operator
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,7 +16,7 @@ from estimators.cases import (
     state,
     unchanged,
 )
-from tallybayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
+from tallybayes import BernoulliNB, CategoricalNB, GaussianNB
 from tallybayes.errors import IncompatibleTallies
 
 
@@ -27,33 +24,6 @@ def close(a, b, x):
     """Two models have counted the same and predict alike."""
     assert_same_counts(a, b)
     np.testing.assert_allclose(a.predict_proba(x), b.predict_proba(x), rtol=1e-9)
-
-
-@every()
-@pytest.mark.parametrize("parts", [2, 3, 10])
-def test_parts_together_are_the_model_of_all_rows(NB, parts):
-    x, y = rows(n=120)
-    models = [NB().fit(x[i::parts], y[i::parts]) for i in range(parts)]
-    whole = NB().fit(x, y)
-    close(functools.reduce(operator.add, models), whole, x)
-    close(functools.reduce(lambda a, b: a.merge(b), models), whole, x)
-
-
-@every()
-def test_adding_is_associative_and_commutative(NB):
-    x, y = rows(n=90)
-    a, b, c = (NB().fit(x[i::3], y[i::3]) for i in range(3))
-    close((a + b) + c, a + (b + c), x)
-    close(a + b, b + a, x)
-
-
-@every()
-def test_models_can_be_summed(NB):
-    x, y = rows(n=90)
-    models = [NB().fit(x[i::3], y[i::3]) for i in range(3)]
-    with unchanged(*models):
-        total = sum(models[1:], start=models[0])
-    close(total, NB().fit(x, y), x)
 
 
 @every()
@@ -259,10 +229,3 @@ def test_other_declared_levels_do_not_merge(mine, theirs):
         a.merge(b)
     with refused(IncompatibleTallies, "declare.*levels", a, b):
         b.merge(a)
-
-
-def test_merged_models_can_forget_and_learn_on():
-    x, y = rows(n=90)
-    total = MultinomialNB().fit(x[:30], y[:30]) + MultinomialNB().fit(x[30:60], y[30:60])
-    total.forget(x[30:60], y[30:60]).partial_fit(x[60:], y[60:])
-    assert_same_counts(total, MultinomialNB().fit(np.r_[x[:30], x[60:]], np.r_[y[:30], y[60:]]))

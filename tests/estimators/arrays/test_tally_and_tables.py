@@ -7,10 +7,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from sklearn.exceptions import NotFittedError
 
 import tallybayes.tables.columns
-from estimators.cases import DISCRETE, assert_same_counts, counts, every, rows, unchanged
+from estimators.cases import DISCRETE, assert_same_counts, counts, every, rows
 from tallybayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 from tallybayes.errors import IncompatibleTallies
 
@@ -73,17 +72,6 @@ def test_tallies_of_other_columns_do_not_add():
     a, b = MultinomialNB().fit(x, y).tally_, MultinomialNB().fit(x[:, :2], y).tally_
     with pytest.raises(IncompatibleTallies, match=r"schemas.*merged"):
         a + b
-
-
-@every()
-@pytest.mark.parametrize("n", [100, 5_000])
-def test_a_tally_holds_as_much_for_many_rows_as_for_few(NB, n):
-    """No estimator keeps rows."""
-    x, y = rows(n)
-    small = NB().fit(*rows(100))
-    assert {k: v.shape for k, v in counts(NB().fit(x, y)).items()} == {
-        k: v.shape for k, v in counts(small).items()
-    }
 
 
 # ---- probability_tables_ -----------------------------------------------------------------------
@@ -207,20 +195,3 @@ def test_tables_follow_the_model(NB):
     assert all(first[name] != second[name] for name in first)
     fresh = NB().fit(np.concatenate([x, x[:30] * 0 + 1]), np.concatenate([y, y[:30]]))
     assert_same_counts(model, fresh)
-
-
-@every()
-def test_reading_tables_and_tally_changes_nothing(NB):
-    model = NB().fit(*rows())
-    with unchanged(model):
-        _ = model.tally_, model.probability_tables_
-
-
-@every()
-def test_neither_is_there_before_fitting(NB):
-    for name in ("tally_", "probability_tables_"):
-        with pytest.raises(AttributeError, match=f"no attribute '{name}'"):
-            getattr(NB(), name)
-        assert not hasattr(NB(), name)
-    with pytest.raises(NotFittedError):
-        NB().predict([[0, 1]])
