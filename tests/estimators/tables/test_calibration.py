@@ -412,10 +412,8 @@ CHOICES = {
 
 @parametrize_with_checks(
     [
-        NaiveBayes(alpha="auto"),
-        NaiveBayes(alpha="auto", criterion="evidence", class_alpha="auto"),
-        NaiveBayes(calibrate="temperature"),
-        NaiveBayes(alpha="auto", calibrate="isotonic"),
+        NaiveBayes(alpha="auto", calibrate="temperature"),
+        NaiveBayes(alpha="auto", criterion="evidence", class_alpha="auto", calibrate="isotonic"),
     ],
     expected_failed_checks=lambda estimator: CHOICES,
 )

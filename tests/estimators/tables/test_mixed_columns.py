@@ -477,7 +477,7 @@ HISTORY = st.lists(
 
 
 @quiet
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(HISTORY, st.randoms(use_true_random=False))
 def test_any_history_gives_the_model_of_the_rows_that_are_left(history, random):
     """Rows come one by one, in batches and by merging; some are forgotten, in any order."""

@@ -12,11 +12,10 @@ from scipy.stats import multivariate_normal
 from sklearn.datasets import load_iris, load_wine
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 
-from tallybayes import GaussianNB, NaiveBayes, cross_validate, leave_one_out, load
+from tallybayes import GaussianNB, NaiveBayes, load
 from tallybayes.errors import NegativeTally
 from tallybayes.families import Gaussian, Multinomial, NormalInverseWishart
 from tallybayes.tally import CrossMoments
-from tallybayes.threads import set_num_threads
 
 NAMES = ("u", "v", "w")
 RNG = np.random.default_rng(4)
@@ -163,42 +162,11 @@ def test_without_a_whole_row_the_group_is_left_out():
 
 
 # ---- learning ------------------------------------------------------------------------------------
-@every_family
-def test_parts_merge_and_rows_are_forgotten(family):
-    whole = grouped(family).fit(X, Y)
-    half = slice(0, 40), slice(40, None)
-    parts = [grouped(family).fit(X[p], Y[p]) for p in half]
-    equal(parts[0] + parts[1], whole)
-    equal(grouped(family).fit(X[half[0]], Y[half[0]]).partial_fit(X[half[1]], Y[half[1]]), whole)
-    more = grouped(family).fit(X, Y).partial_fit(QUERY * 100.0, ["a"] * 40)
-    equal(more.forget(QUERY * 100.0, ["a"] * 40), whole)
-    equal(one_by_one(grouped(family).fit(X[half[0]], Y[half[0]]), ROWS[40:], Y[40:]), whole)
-    equal(one_by_one(grouped(family)).learn_one(ROWS[0], "a").forget_one(ROWS[0], "a"), whole)
+def test_rows_that_were_not_learned_are_not_forgotten():
+    whole = grouped().fit(X, Y)
     with pytest.raises(NegativeTally, match=r"feature 0 .'u'.* would be left with"):
         whole.forget(X + 1e6, Y)
-    equal(whole, grouped(family).fit(X, Y), 0.0)
-
-
-def test_new_classes_come_at_any_time():
-    first = Y != "c"
-    model = grouped().fit(X[first], Y[first]).partial_fit(X[~first], Y[~first])
-    equal(model, grouped().fit(X, Y))
-    far = grouped(classes=["z"]).fit(X, Y)
-    assert far.classes_.tolist() == ["a", "b", "c", "z"]
-    assert np.isfinite(far.predict_joint_log_proba(QUERY)[:, :3]).all()
-
-
-def test_weights_are_rows():
-    times = np.random.default_rng(2).integers(0, 4, 90)
-    again = np.repeat(np.arange(90), times)
-    weighted = grouped().fit(X, Y, times)
-    equal(weighted, grouped().fit(X.iloc[again], Y[again]))
-    row_by_row = grouped()
-    for row, label, w in zip(ROWS, Y, times.tolist(), strict=True):
-        row_by_row.learn_one(row, label, w)
-    equal(row_by_row, weighted)
-    quarter = grouped().fit(X, Y, np.full(90, 0.25)).predict_proba(MISSING)
-    np.testing.assert_allclose(quarter, grouped().fit(X, Y).predict_proba(MISSING), rtol=1e-9)
+    equal(whole, grouped().fit(X, Y), 0.0)
 
 
 def test_decay_and_half_life():
@@ -208,20 +176,6 @@ def test_decay_and_half_life():
     np.testing.assert_allclose(shares, grouped().fit(X, Y).predict_proba(QUERY), rtol=1e-9)
     aged = grouped(half_life=20.0)
     equal(one_by_one(copy.deepcopy(aged)), aged.fit(X, Y), rtol=1e-8)
-
-
-def test_order_and_threads_change_nothing_visible():
-    order = np.random.default_rng(3).permutation(90)
-    equal(grouped().fit(X.iloc[order], Y[order]), grouped().fit(X, Y))
-    many = pd.concat([X] * 300, ignore_index=True)
-    found = []
-    for threads in (1, 2, 5):
-        set_num_threads(threads)
-        model = grouped().fit(many, np.tile(Y, 300))
-        found.append((model.tally_, model.predict_joint_log_proba(many)))
-    for tally, joint in found[1:]:
-        assert tally == found[0][0]
-        assert np.array_equal(joint, found[0][1])
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.int64, np.int8, bool])
@@ -292,34 +246,6 @@ def test_saved_copied_and_pickled(family, tmp_path):
         assert repr(other.columns) == repr(model.columns)
         assert other.tally_ == model.tally_
         equal(other.partial_fit(X, Y), grouped(family).fit(pd.concat([X, X]), np.tile(Y, 2)))
-
-
-@every_family
-@pytest.mark.parametrize("weighted", [False, True])
-def test_leave_one_out_is_fitting_the_others(family, weighted):
-    rng = np.random.default_rng(6)
-    table, y = X[:40].mask(rng.random((40, 3)) < 0.1), Y[:40].copy()
-    y[3], y[y == "c"] = "d", "a"  # a class of one row
-    weight = rng.choice([0.5, 1.0, 2.0], 40) if weighted else None
-    plain = NaiveBayes({NAMES: family}, class_alpha=0.5, classes=["a", "b", "d"])
-    found = leave_one_out(copy.deepcopy(plain).fit(table, y, weight), table, y, weight)
-    for i in range(0, 40, 3):  # the row that is a class by itself among them
-        rest = np.arange(40) != i
-        others = copy.deepcopy(plain).fit(
-            table[rest], y[rest], None if weight is None else weight[rest]
-        )
-        expected = others.predict_log_proba(table.iloc[[i]])[0]
-        size = 1.0 + np.abs(others.predict_joint_log_proba(table.iloc[[i]])).max()
-        assert (np.abs(found[i] - expected) <= 1e-10 * size).all()
-
-
-def test_folds_are_fitting_on_the_others():
-    fold = np.arange(90) % 5
-    found = cross_validate(grouped().fit(X, Y), X, Y, fold)
-    for i in range(5):
-        others = grouped().fit(X[fold != i], Y[fold != i])
-        expected = others.predict_log_proba(X[fold == i])
-        np.testing.assert_allclose(found[fold == i], expected, rtol=1e-9, atol=1e-9)
 
 
 def test_intervals_surround_the_probability():

@@ -49,8 +49,6 @@ X.loc[RNG.random(N) < 0.1, "age"] = np.nan
 X.loc[RNG.random(N) < 0.1, "town"] = None
 STRINGS = {
     "str": X,
-    "object": X.astype({"town": object}),
-    "string": X.astype({"town": "string"}),
     "pyarrow": X.astype({"town": pd.ArrowDtype(pa.string())}),
     "category": X.astype({"town": "category"}),
 }

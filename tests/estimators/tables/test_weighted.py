@@ -7,12 +7,8 @@ import warnings
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
 
 from tallybayes import GaussianNB, NaiveBayes, WeightedNaiveBayes, leave_one_out, load
@@ -60,7 +56,6 @@ BY_DESIGN = {
     "check_sample_weight_equivalence_on_dense_data": "the counts are the same, but a row of weight "
     "2 is left out whole where something is chosen, and one of two equal rows is not",
 }
-KINDS = ["constant", "number", "text", "gap", "label"]
 X, Y = table(500, 1)
 MORE, MORE_Y = table(200, 2)
 
@@ -138,12 +133,6 @@ def test_polish_can_be_left_out():
     assert plain._model.chosen.weighting.learned.main.corrections is None
 
 
-def test_the_frame_library_does_not_matter():
-    one, other = WeightedNaiveBayes().fit(X, Y), WeightedNaiveBayes().fit(pl.from_pandas(X), Y)
-    proba = other.predict_proba(pl.from_pandas(MORE))
-    np.testing.assert_array_equal(proba, one.predict_proba(MORE))
-
-
 # ---- what stays exact ----------------------------------------------------------------------------
 def test_its_tally_is_that_of_the_unweighted(model):
     assert model.tally_ == NaiveBayes().fit(X, Y).tally_
@@ -214,17 +203,6 @@ def test_rows_one_by_one(model):
     grown.forget_one(rows[0], MORE_Y[0])
 
 
-def test_a_file_predicts_the_same(model, paired, tmp_path):
-    for one, rows in ((model, MORE), (paired, exclusive(50, 3)[0])):
-        one.save(tmp_path / "model.tally")
-        again = load(tmp_path / "model.tally")
-        np.testing.assert_array_equal(again.predict_proba(rows), one.predict_proba(rows))
-        assert again.interactions_ == one.interactions_
-        assert again.summary() == one.summary()
-        assert again.weights_.equals(one.weights_)
-    again.partial_fit(rows, exclusive(50, 3)[1])
-
-
 def test_leaving_a_row_out_is_what_learning_looked_at():
     few = {"interactions": 0, "polish": False}
     model = WeightedNaiveBayes(**few).fit(X, Y)
@@ -240,13 +218,6 @@ def test_leaving_a_row_out_is_what_learning_looked_at():
 
 
 # ---- what it tells -------------------------------------------------------------------------------
-def test_explanations_add_up(model, paired):
-    for one, rows in ((model, MORE), (paired, exclusive(50, 3)[0])):
-        told = one.explain(rows)
-        joint = one.predict_joint_log_proba(rows)
-        np.testing.assert_allclose(told.base + told.contributions.sum(axis=2), joint, rtol=1e-12)
-        np.testing.assert_array_equal(told.base, one.offsets_)
-    assert told.columns == ["a", "b", "a × b"]
 
 
 def test_tables_are_what_is_added(paired):
@@ -361,32 +332,6 @@ def test_one_class_only():
         _ = model.weights_
 
 
-@given(
-    st.integers(2, 12),
-    st.integers(2, 4),
-    st.lists(
-        st.sampled_from(["constant", "number", "text", "gap", "label"]), min_size=1, max_size=4
-    ),
-    st.integers(0, 1000),
-)
-@settings(max_examples=40, deadline=None)
-def test_small_and_strange_tables(n, n_classes, kinds, seed):
-    rng = np.random.default_rng(seed)
-    y = rng.integers(0, n_classes, n)
-    columns = {
-        "constant": np.full(n, 3.5),
-        "number": rng.normal(size=n) * 10.0 ** rng.integers(-5, 5),
-        "text": rng.choice(list("abc"), n),
-        "gap": np.full(n, np.nan),
-        "label": y.astype(float),
-    }
-    x = pd.DataFrame({f"{kind}{j}": columns[kind] for j, kind in enumerate(kinds)})
-    model = WeightedNaiveBayes().fit(x, y)
-    proba = model.predict_log_proba(x)
-    assert np.isfinite(proba).all()
-    np.testing.assert_allclose(np.exp(proba).sum(axis=1), 1.0, rtol=1e-9)
-
-
 def test_a_column_that_tells_everything():
     x = pd.DataFrame({"a": np.repeat(["u", "v"], 50), "n": np.repeat([0.0, 1.0], 50)})
     with pytest.warns(
@@ -423,10 +368,6 @@ def test_check_estimator_passes():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # identifiers of the checks' data
         check_estimator(WeightedNaiveBayes(), expected_failed_checks=BY_DESIGN)
-
-
-def test_it_works_inside_scikit_learn():
-    assert cross_val_score(WeightedNaiveBayes(), X, Y, cv=3).mean() > 0.7
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
 from pathlib import Path
 
@@ -87,24 +86,6 @@ def test_a_common_factor_of_all_weights_changes_nothing(factor):
     np.testing.assert_array_equal(other.predict_log_proba(MORE), model.predict_log_proba(MORE))
     np.testing.assert_allclose(other.class_count_, factor * model.class_count_)
     assert other._model.chosen.weighting.figures.rows == pytest.approx(factor * len(Y))
-
-
-@settings(max_examples=15, deadline=None)
-@given(
-    seed=st.integers(0, 100),
-    n=st.integers(2, 150),
-    n_classes=st.integers(1, 4),
-    factor=st.sampled_from([1e-6, 0.3, 3.0, 1e9]),
-)
-def test_a_common_factor_of_different_weights_changes_rounding_only(seed, n, n_classes, factor):
-    x, y = mixed(n, seed, n_classes)
-    weight = np.random.default_rng(seed).choice(
-        [0.0, 0.5, 1.0, 7.25], len(y), p=[0.1, 0.3, 0.3, 0.3]
-    )
-    weight[0] = 1.0
-    one = WeightedNaiveBayes().fit(x, y, sample_weight=weight)
-    other = WeightedNaiveBayes().fit(x, y, sample_weight=factor * weight)
-    np.testing.assert_allclose(other.predict_proba(MORE), one.predict_proba(MORE), atol=1e-6)
 
 
 def test_weights_that_say_nothing_cost_little():
@@ -197,14 +178,6 @@ def test_order_parts_and_threads_change_no_bit(n):
         set_num_threads(before)
 
 
-def test_the_order_of_weighted_rows_changes_rounding_only():
-    weight = np.random.default_rng(0).lognormal(sigma=0.5, size=len(Y))
-    order = np.random.default_rng(1).permutation(len(Y))
-    one = WeightedNaiveBayes().fit(X, Y, sample_weight=weight)
-    other = WeightedNaiveBayes().fit(X.iloc[order], Y[order], sample_weight=weight[order])
-    np.testing.assert_allclose(other.predict_proba(MORE), one.predict_proba(MORE), atol=1e-6)
-
-
 def test_the_order_of_columns_changes_rounding_only():
     columns = ["noise", "b", "few", "a", "number"]
     one = WeightedNaiveBayes().fit(X, Y)
@@ -220,25 +193,6 @@ def test_a_shorter_model_does_not_depend_on_the_order():
 
 
 # ---- leave-one-out -------------------------------------------------------------------------------
-@settings(max_examples=20, deadline=None)
-@given(seed=st.integers(0, 1000), n_classes=st.integers(2, 4), weighted=st.booleans())
-def test_leave_one_out_is_counting_without_the_row(seed, n_classes, weighted):
-    """Class shares and all, under weights and smoothing as they are: each row is forgotten, and
-    scored. Numbers, whose neighbouring cells would lie otherwise, are left out."""
-    x, y = mixed(80, seed, n_classes)
-    x = x[["a", "b"]]
-    weight = np.random.default_rng(seed).choice([0.5, 1.0, 4.0], len(y)) if weighted else None
-    model = WeightedNaiveBayes(interactions=0, polish=False).fit(x, y, sample_weight=weight)
-    found = leave_one_out(model, x, y, weight)
-    for i in range(0, len(y), 11):
-        one = None if weight is None else weight[[i]]
-        others = copy.copy(model).forget(x.iloc[[i]], y[[i]], one)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", StaleWarning)
-            expected = others.predict_log_proba(x.iloc[[i]])[0]
-        there = np.isin(model.classes_, others.classes_[others.class_count_ > 0.0])
-        if there.all():
-            np.testing.assert_allclose(found[i], expected, atol=0.01)
 
 
 def test_a_file_keeps_the_unit_and_one_of_0_1_0_took_weights_as_rows():
