@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import io
 import pickle
 import threading
@@ -45,6 +46,7 @@ WEIGHTED = [
     {"ridge": False, "analyzer": "char", "ngram_range": (1, 3)},
 ]
 SOME = 2.05  # documents; no sum of the weights of rows, so that rounding decides nothing
+law = settings(max_examples=settings.default.max_examples // 3)
 FIRST = [("a b cc", "x", 1.0), ("b d d", "y", 1.0), ("é", "x", 1.0), ("cc a", "z", 1.0)]
 
 
@@ -92,7 +94,7 @@ steps = st.lists(
 
 @pytest.mark.parametrize("options", [*PLAIN, *WEIGHTED, {}], ids=str)
 @pytest.mark.filterwarnings("ignore::tallybayes.errors.StaleWarning")
-@settings(deadline=None, max_examples=25)
+@law
 @given(st.lists(rows, max_size=8), st.data(), steps)
 def test_any_order_is_a_fit_on_what_remains(options, come, data, ways):
     model = fitted(options, FIRST)
@@ -170,7 +172,7 @@ pruning_steps = st.lists(
 
 
 @pytest.mark.parametrize("options", [*PLAIN, *WEIGHTED], ids=str)
-@settings(deadline=None, max_examples=25)
+@law
 @given(pruning_steps)
 def test_pruned_between_documents_it_is_a_fit_but_for_what_was_dropped(options, steps):
     """Terms that no prune has dropped are counted as by a fit on what remains; others lack at most
@@ -233,13 +235,17 @@ def by_term(tally):
     return found
 
 
+@functools.cache
+def learned(*options):
+    return fitted(dict(options), [*FIRST * 6, ("a é", "y", 1.0), ("b b cc", "x", 1.0)])
+
+
 @pytest.mark.parametrize("options", [*WEIGHTED, {}], ids=str)
 @pytest.mark.filterwarnings("ignore::tallybayes.errors.StaleWarning")
-@settings(deadline=None, max_examples=20)
+@law
 @given(st.lists(rows, min_size=1, max_size=8), st.integers(0, 2))
 def test_weights_stay_as_learned_while_counts_change(options, come, n_gone):
-    start = [*FIRST * 6, ("a é", "y", 1.0), ("b b cc", "x", 1.0)]
-    live, batch = fitted(options, start), fitted(options, start)
+    live, batch = (copy.deepcopy(learned(*options.items())) for _ in range(2))
     for row in come:
         live.learn_one(*row)
         changed_as_a_batch(batch, row)
@@ -322,11 +328,11 @@ def test_a_ridge_goes_with_its_classes_and_says_so():
 
 
 def test_documents_of_any_size():
-    texts = [" ".join(f"w{i}" for i in range(20_000)), "again " * 300_000, ""]
+    texts = [" ".join(f"w{i}" for i in range(20_000)), "again " * 30_000, ""]
     live = TextNB(model="multinomial").fit(["again w1", "other"], ["x", "y"])
-    whole = copy.deepcopy(live).partial_fit(texts * 100, ["x", "y", "x"] * 100)
+    whole = copy.deepcopy(live).partial_fit(texts * 20, ["x", "y", "x"] * 20)
     for text, label in zip(texts, ["x", "y", "x"], strict=True):
-        live.learn_one(text, label, 100.0)
+        live.learn_one(text, label, 20.0)
     assert is_live(live)
     assert live.tally_ == whole.tally_
     for text in [*texts, "w7 again"]:
