@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.reference.weighted import cells_of, mixed
 
 from tallybayes.weighted.cells import in_effective_rows
 from tallybayes.weighted.rows import (
@@ -18,6 +17,7 @@ from tallybayes.weighted.rows import (
     thinned,
     twin_folds,
 )
+from weighted.read import cells_of, mixed
 
 rows = given(
     seed=st.integers(0, 2**32 - 1),

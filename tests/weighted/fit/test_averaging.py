@@ -8,16 +8,16 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from tests.reference.weighted import cells_of, loss, mixed, proba, term_tables
 
+from reference.weighted import loss, proba, term_tables
 from tallybayes import get_num_threads, set_num_threads
-from tallybayes.tables import read_table
 from tallybayes.threads import in_threads, on_one_thread
 from tallybayes.weighted import average
 from tallybayes.weighted.average import learn
 from tallybayes.weighted.rows import canonical
 from tallybayes.weighted.search import CorrectionPath, FitOptions
 from tallybayes.weighted.ways import Part, prior_share
+from weighted.read import cells_of, codes_in, mixed
 
 
 def weak_pairs(n, seed=0):
@@ -33,8 +33,7 @@ def weak_pairs(n, seed=0):
 
 
 def fresh_loss(learned, table, y):
-    read = read_table(table).columns
-    return loss(proba(learned, np.stack([c.codes(read[c.name]) for c in learned.columns])), y)
+    return loss(proba(learned, codes_in(learned.columns, table)), y)
 
 
 def test_pairs_of_many_rounds_say_the_same_of_all_rows():
@@ -208,8 +207,7 @@ def test_a_class_of_one_row_or_two_is_not_certain_for_others(n):
     y[:n] = 3
     columns, rows, classes = cells_of(table, y)
     learned = learn(columns, rows, classes)
-    read = read_table(test).columns
-    p = proba(learned, np.stack([c.codes(read[c.name]) for c in columns]))
+    p = proba(learned, codes_in(columns, test))
     assert (p[:, 3] < 0.5).all()
     assert learned.tested.tolist() == list(range(len(y)))
     own = learned.log_proba[np.arange(len(y)), rows.y]

@@ -7,13 +7,13 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from tests.reference.weighted import cells_of, loss, proba, term_tables
 
+from reference.weighted import loss, proba, term_tables
 from tallybayes import get_num_threads, set_num_threads
-from tallybayes.tables import read_table
 from tallybayes.weighted import average, ways
 from tallybayes.weighted.average import learn
 from tallybayes.weighted.search import FitOptions
+from weighted.read import cells_of, codes_in
 
 LINES = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)]
 
@@ -38,8 +38,7 @@ def ends_of_games():
 
 
 def fresh_loss(learned, table, y):
-    read = read_table(table).columns
-    return loss(proba(learned, np.stack([c.codes(read[c.name]) for c in learned.columns])), y)
+    return loss(proba(learned, codes_in(learned.columns, table)), y)
 
 
 @pytest.fixture(scope="module")

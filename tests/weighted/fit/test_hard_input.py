@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from tests.reference.weighted import cells_of, loss, mixed, proba, term_tables
 
-from tallybayes.tables import read_table
+from reference.weighted import loss, proba, term_tables
 from tallybayes.weighted.average import learn
 from tallybayes.weighted.rows import LearningRows
 from tallybayes.weighted.search import FitOptions
 from tallybayes.weighted.tables import NULL_TERM
+from weighted.read import cells_of, codes_in, mixed
 
 
 def numbers(n, d, seed=0):
@@ -100,8 +100,7 @@ def test_a_near_copy_and_noise_change_little():
                 some[name] = spread if width is None else some["copy"] + width * spread
         columns, rows, classes = cells_of(table, y)
         learned = learn(columns, rows, classes)
-        read = read_table(test).columns
-        cells = np.stack([c.codes(read[c.name]) for c in columns])
+        cells = codes_in(columns, test)
         found.append(loss(proba(learned, cells), fresh))
     assert found[1] == pytest.approx(found[0], rel=0.03)
     assert found[2] == pytest.approx(found[1], rel=0.03)
@@ -126,6 +125,5 @@ def test_columns_of_chance_say_nothing_where_there_are_many():
     fresh = rng.integers(0, 2, 1000)
     for name in ("x0", "x1", "x2"):
         test[name] += 1.5 * fresh
-    read = read_table(test).columns
-    cells = np.stack([c.codes(read[c.name]) for c in columns])
+    cells = codes_in(columns, test)
     assert loss(proba(learned, cells), fresh) < 0.45  # 0.69 by the class shares

@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from tests.reference.weighted import cells_of, loss, mixed, proba, term_tables
 
-from tallybayes.tables import read_table
+from reference.weighted import loss, proba, term_tables
 from tallybayes.weighted import search as rounds
 from tallybayes.weighted.average import learn
 from tallybayes.weighted.cells import ColumnCells, coarse, equal_frequency
 from tallybayes.weighted.scores import log_normalised, rows_taken_out
 from tallybayes.weighted.search import FitOptions
 from tallybayes.weighted.tables import column_table, column_values
+from weighted.read import cells_of, codes_in, mixed
 
 
 def test_labels_weigh_alike():
@@ -107,8 +107,20 @@ def test_a_pair_that_tells_only_together_is_found():
     found = {frozenset((names[p.first], names[p.second])) for p in together.pairs}
     assert frozenset("ab") in found
     test, y = mixed(1500, seed=1)
-    cells = np.stack([c.codes(read_table(test).columns[c.name]) for c in columns])
+    cells = codes_in(columns, test)
     assert loss(proba(together, cells), y) < 0.6 * loss(proba(alone, cells), y)
+
+
+def test_tables_of_terms_are_those_of_the_formula():
+    columns, rows, classes = cells_of(*mixed(1500))
+    (learned,) = learn(columns, rows, classes, FitOptions(parts=1)).parts
+    rng = np.random.default_rng(0)
+    for corrections in (None, [rng.normal(size=(n, 2)) for n in learned.sizes]):
+        corrected = replace(learned, corrections=corrections)
+        found = corrected.term_tables(columns, classes / classes.sum())
+        assert len(found) == len(columns) + len(learned.pairs) > len(columns)
+        for table, expected in zip(found, term_tables(corrected), strict=True):
+            np.testing.assert_allclose(table, expected, rtol=1e-9, atol=1e-12)
 
 
 def test_noise_and_copies_weigh_little():
@@ -129,7 +141,7 @@ def test_permuted_labels_leave_the_class_shares():
     assert not learned.pairs
     test, fresh = mixed(1200, seed=2)
     fresh = np.random.default_rng(4).permutation(fresh)
-    cells = np.stack([c.codes(read_table(test).columns[c.name]) for c in columns])
+    cells = codes_in(columns, test)
     assert loss(proba(learned, cells), fresh) < np.log(2.0) + 0.01
 
 

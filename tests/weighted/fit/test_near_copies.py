@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.reference.weighted import cells_of, loss, mixed, proba, term_tables
 
-from tallybayes.tables import read_table
+from reference.weighted import loss, proba, term_tables
 from tallybayes.weighted import average as copies
 from tallybayes.weighted.average import best_of_copies, learn, near_copies
 from tallybayes.weighted.tables import column_table
+from weighted.read import cells_of, codes_in, mixed
 
 LINES = ("abc", "def", "ghi", "adg", "beh", "cfi", "aei", "ceg")
 SQUARES = "abcdefghi"
@@ -65,8 +65,7 @@ def groups_of(table, y):
 
 
 def fresh_loss(learned, table, y):
-    read = read_table(table).columns
-    return loss(proba(learned, np.stack([c.codes(read[c.name]) for c in learned.columns])), y)
+    return loss(proba(learned, codes_in(learned.columns, table)), y)
 
 
 def left_out(learned):
@@ -262,8 +261,7 @@ def test_the_order_of_columns_does_not_matter():
     for names in ([*SQUARES, "again"], ["again", *reversed(SQUARES)]):
         learned = learn(*cells_of(table[names], y))
         assert left_out(learned) == {"again": "e"}
-        read = read_table(test).columns
-        cells = np.stack([c.codes(read[c.name]) for c in learned.columns])
+        cells = codes_in(learned.columns, test)
         found.append(proba(learned, cells))
     np.testing.assert_allclose(found[0], found[1], atol=5e-3)  # corrections end 0.1 nats apart
 
@@ -287,8 +285,7 @@ def test_a_copy_that_differs_where_it_matters_is_kept():
     assert learned.nearly == {}
     test, fresh = prices(20_000, seed=1)
     differ = test["listed"] != test["paid"]
-    read = read_table(test).columns
-    p = proba(learned, np.stack([c.codes(read[c.name]) for c in learned.columns]))
+    p = proba(learned, codes_in(learned.columns, test))
     assert (p[differ, 1] > 0.8).all()
     alone = learn(*cells_of(table.drop(columns="paid"), y))
     assert fresh_loss(learned, test, fresh) < fresh_loss(alone, test, fresh)

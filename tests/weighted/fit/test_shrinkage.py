@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from tests.reference.weighted import cells_of, loss, proba
 
-from tallybayes.tables import read_table
+from reference.weighted import loss, proba
 from tallybayes.weighted.average import learn
 from tallybayes.weighted.scores import log_normalised
 from tallybayes.weighted.tables import column_table
@@ -17,6 +16,7 @@ from tallybayes.weighted.ways import (
     shrunk,
     too_many_columns,
 )
+from weighted.read import cells_of, codes_in
 
 
 def wide(n, d, telling, seed=0):
@@ -29,8 +29,7 @@ def wide(n, d, telling, seed=0):
 
 def fresh_loss(learned, columns, telling):
     table, y = wide(2000, len(columns), telling, seed=1)
-    read = read_table(table).columns
-    cells = np.stack([c.codes(read[c.name]) for c in columns])
+    cells = codes_in(columns, table)
     return loss(proba(learned, cells), y)
 
 

@@ -10,7 +10,6 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 from sklearn.datasets import load_wine
-from tests.reference.weighted import cells_of
 
 from tallybayes import WeightedNaiveBayes, get_num_threads, leave_one_out, load, set_num_threads
 from tallybayes.errors import StaleWarning, UninformativeWarning
@@ -19,6 +18,7 @@ from tallybayes.weighted import objective as optim
 from tallybayes.weighted.objective import CorrectedRows, solved
 from tallybayes.weighted.smooth import SmoothDesign, SmoothTerms
 from tallybayes.weighted.splines import stacked
+from weighted.read import cells_of
 
 TRAIN, D = 1500, 9
 

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.reference.weighted import cells_of, mixed, term_tables
 
+from reference.weighted import term_tables
 from tallybayes import get_num_threads, set_num_threads
 from tallybayes.weighted.average import learn
 from tallybayes.weighted.rows import sampled
 from tallybayes.weighted.scores import log_normalised
 from tallybayes.weighted.search import FitOptions
+from weighted.read import cells_of, mixed
 
 PLAIN = FitOptions(polish=False, penalty=1.0)
 
