@@ -140,6 +140,13 @@ def misuse(rng, rules):
                 growing.write(shifted, indices, counts, size - 1, 2)
         except REFUSED:
             pass
+    with contextlib.suppress(REFUSED):  # whatever was called, its terms are those that it read
+        text, ends = growing.sorted(2)
+        terms = _kernels.decode_terms(text, ends)
+        assert terms == sorted(set(terms))
+        held, occurrences = growing.frequencies()
+        assert len(held) == len(occurrences) == len(terms)
+        assert ((held >= 1) & (occurrences >= held)).all()
 
 
 def rules_of(option):
@@ -200,21 +207,37 @@ def documents_round(rng):
     values = rng.random(len(terms)).astype(np.float32)
     y = rng.integers(0, max(1, k), n).astype(np.int32)
 
-    def attempt(call, *arrays):
-        arrays = [bent(rng, a) if isinstance(a, np.ndarray) else a for a in arrays]
+    def attempt(call, *arrays, into=None, right=True):
+        """What the call returns or writes; None where it refuses, which needs a reason. What is
+        computed of numbers that are right is a number."""
+        given = [bent(rng, a) if isinstance(a, np.ndarray) else a for a in arrays]
+        right = right and all(a is b for a, b in zip(arrays, given, strict=True))
+        given += [] if into is None else [into, 2]
         try:
-            return call(*arrays)
+            found = call(*given)
         except REFUSED:
+            assert not right, call
             return None
+        if right and into is not None:
+            assert np.isfinite(into).all(), call
+        return found
+
+    def empty(*shape, dtype=np.float64):
+        return np.full(shape, np.nan if dtype != np.uint64 else 0, dtype=dtype)
 
     weights = rng.normal(size=n) if rng.random() < 0.5 else None
     some = [int(v) for v in (d + rng.integers(-1, 2), k + rng.integers(-1, 2))]
     summed = (None, values.astype(np.float64), np.ones(len(terms), dtype=np.int32))
-    for given in summed:
-        attempt(_kernels.count_terms, indptr, terms, y, weights, given, *some, 2)
+    fits = min(some) >= 0 and (terms < some[0]).all() and (y < some[1]).all()
+    for each in summed:
+        found = attempt(_kernels.count_terms, indptr, terms, y, weights, each, *some, 2, right=fits)
+        if found is not None and fits and weights is None:
+            assert (found[2] >= 1.0).all()  # each pair of a term and a class was held
+            assert len(found[1]) == len(found[2]) == found[0][-1]
     attempt(
         *(_kernels.document_hashes, indptr, terms, rng.integers(0, 9, len(terms)).astype(np.int32)),
-        *(7, np.empty(n, dtype=np.uint64), 2),
+        7,
+        into=empty(n, dtype=np.uint64),
     )
     held = np.sort(rng.random((d, k)) < 0.5, axis=1)
     start = np.concatenate([[0], np.cumsum(held.sum(axis=1))]).astype(np.int64)
@@ -227,22 +250,28 @@ def documents_round(rng):
     attempt(
         _kernels.document_sums,
         *(indptr, terms, values, y if has else None, start, classes, pair, own if has else None),
-        *(expected, row, bins, np.empty((n, k, 4)), 2),
+        *(expected, row, bins),
+        into=empty(n, k, 4),
+        right=not has or (y < k).all(),
     )
+    of_an_order = int(rng.integers(0, 4))
     attempt(
         _kernels.document_sums_without,
         *(indptr, terms, values, y, rng.random(n), start, classes, np.abs(pair), rng.random(d)),
-        *(np.abs(bins), rng.random(k), 0.1, int(rng.integers(0, 4)), np.empty((n, k, 4)), 2),
+        *(np.abs(bins), rng.random(k), 0.1, of_an_order),
+        into=empty(n, k, 4),
+        right=(y < k).all() and of_an_order > 0 and (np.abs(bins) + of_an_order <= 4).all(),
     )
     column = rng.integers(-1, 3, d).astype(np.int32)
-    idf = rng.random(d)
-    found = attempt(_kernels.tfidf_columns, indptr, terms, values, column, idf, rng.integers(-1, 5))
+    idf, columns = rng.random(d), int(rng.integers(-1, 5))
+    fits = columns >= 0 and (column < columns).all()
+    found = attempt(_kernels.tfidf_columns, indptr, terms, values, column, idf, columns, right=fits)
     if found is not None:
         columns = len(found[0]) - 1
         D = rng.random((n, 2)).astype(np.float32)
-        attempt(_kernels.gram_times, *found, D, np.empty_like(D), 2)
-        U = np.empty((columns, 2), dtype=np.float32)
-        attempt(_kernels.columns_times, *found, D, U, 2)
+        attempt(_kernels.gram_times, *found, D, into=empty(n, 2, dtype=np.float32), right=fits)
+        into = empty(columns, 2, dtype=np.float32)
+        attempt(_kernels.columns_times, *found, D, into=into, right=fits)
     u = rng.random((3, 1 if k == 2 and has else k)).astype(np.float32)
     scorer = attempt(
         _kernels.DocumentScorer,
@@ -250,7 +279,7 @@ def documents_round(rng):
         *(float(rng.normal()), float(rng.random())),
     )
     if scorer is not None:
-        attempt(scorer.joint, indptr, terms, values, np.empty((n, k)), 2)
+        attempt(scorer.joint, indptr, terms, values, into=empty(n, k), right=False)
         attempt(scorer.contributions, indptr, terms, values, np.empty((len(terms), k)))
 
 

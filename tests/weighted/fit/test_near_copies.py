@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from functools import cache
 
@@ -161,6 +162,12 @@ def test_of_many_rows_no_copies_are_looked_for(monkeypatch):
     assert groups_of(table, y) == []
 
 
+@functools.cache
+def learned_of_mixed():
+    columns, rows, classes = cells_of(*mixed(60))
+    return learn(columns, rows, classes), rows
+
+
 # ---- which of them are learned -------------------------------------------------------------------
 @given(
     sizes=st.lists(st.integers(2, 12), max_size=12),
@@ -173,8 +180,7 @@ def test_one_or_all_of_a_group_are_heard(sizes, best, seed):
     order = np.random.default_rng(seed).permutation(d).tolist()
     groups = [[order.pop() for _ in range(size)] for size in sizes]
     rng, calls = np.random.default_rng(best), []
-    columns, rows, classes = cells_of(*mixed(60))
-    told = learn(columns, rows, classes)
+    told, rows = learned_of_mixed()
     rows = replace(rows, cells=np.zeros((d, 60), dtype=np.int32))
 
     def learn_of(kept):
