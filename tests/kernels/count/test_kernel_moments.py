@@ -6,10 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from reference import (
-    LAYOUTS,
     ExactMoments,
     add_moments,
     centre_moments,
@@ -18,7 +16,7 @@ from reference import (
     rebase_moments,
     to_moments,
 )
-from reference.inputs import DTYPES, FLOATS, FORMATS, WEIGHTS, whole_numbers, with_index
+from reference.inputs import FLOATS, FORMATS, WEIGHTS
 from reference.rational import exact
 from tallybayes import _kernels
 from tallybayes.tally import Moments
@@ -56,45 +54,6 @@ def assert_sums(tally, expected):
 
 
 # ---- whole numbers: exactly ----------------------------------------------------------------------
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_dense_moments_of_whole_numbers_are_exact(dtype, layout):
-    rng = np.random.default_rng(0)
-    x = whole_numbers(rng, (130, 6), dtype)
-    codes = rng.integers(0, 3, size=130).astype(np.int32)
-    w, origin = WEIGHTS["fractional"](rng, 130), rng.integers(-5, 5, size=6)
-    tally, fault = dense_moments(LAYOUTS[layout](x), codes, w, 3, origin)
-    assert fault == 0
-    assert_sums(tally, count_moments(x, codes, w, 3, origin))
-
-
-@pytest.mark.parametrize("index", [np.int32, np.int64])
-@pytest.mark.parametrize("fmt", FORMATS)
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_sparse_moments_of_whole_numbers_are_exact(dtype, fmt, index):
-    rng = np.random.default_rng(1)
-    x = whole_numbers(rng, (130, 6), dtype)
-    codes = rng.integers(0, 3, size=130).astype(np.int32)
-    w = WEIGHTS["fractional"](rng, 130)
-    held = with_index(FORMATS[fmt](x), index)
-    tally, fault = sparse_moments(held, codes, w, 3)
-    assert fault == 0
-    assert_sums(tally, count_moments(x, codes, w, 3, np.zeros(6)))
-
-
-@pytest.mark.parametrize("weights", WEIGHTS)
-@pytest.mark.parametrize("form", ["dense", *FORMATS])
-def test_moments_under_every_kind_of_weight_are_exact(form, weights):
-    rng = np.random.default_rng(2)
-    x = whole_numbers(rng, (90, 4), np.float64)
-    codes = rng.integers(0, 4, size=90).astype(np.int32)
-    w = WEIGHTS[weights](rng, 90)
-    if form == "dense":
-        tally, fault = dense_moments(x, codes, w, 4, np.zeros(4))
-    else:
-        tally, fault = sparse_moments(FORMATS[form](x), codes, w, 4)
-    assert fault == 0
-    assert_sums(tally, count_moments(x, codes, w, 4, np.zeros(4)))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -178,81 +137,6 @@ def test_weights_of_both_signs_among_many_rows_are_exact(isa):
         rows, of_class = x[codes == k], w[codes == k]
         assert (tally.s1_hi[k] + tally.s1_lo[k] == of_class @ rows).all()
         assert (tally.s2_hi[k] + tally.s2_lo[k] == of_class @ rows**2).all()
-
-
-@pytest.mark.parametrize("form", ["dense", *FORMATS])
-@pytest.mark.parametrize(
-    ("n", "d", "n_classes"),
-    [(0, 3, 2), (1, 1, 1), (1, 300, 3), (5, 0, 2), (40, 1, 100), (40, 257, 2), (70, 9, 1)],
-)
-def test_moments_of_every_shape_are_exact(form, n, d, n_classes):
-    rng = np.random.default_rng(3)
-    x = whole_numbers(rng, (n, d), np.float64)
-    codes = rng.integers(0, n_classes, size=n).astype(np.int32)
-    if form == "dense":
-        tally, fault = dense_moments(x, codes, None, n_classes, np.zeros(d))
-    else:
-        tally, fault = sparse_moments(FORMATS[form](x), codes, None, n_classes)
-    assert fault == 0
-    assert_sums(tally, count_moments(x, codes, None, n_classes, np.zeros(d)))
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("n_classes", [3, 60])
-@pytest.mark.parametrize("layout", ["C", "Fortran"])
-def test_moments_of_many_rows_and_columns_are_exact(layout, n_classes, weighted):
-    rng = np.random.default_rng(4)
-    x = rng.integers(-40, 40, size=(3 * 8192 + 5, 261))
-    codes = rng.integers(0, n_classes, size=len(x)).astype(np.int32)
-    w = rng.integers(0, 4, size=len(x)) if weighted else None
-    tally, fault = dense_moments(
-        LAYOUTS[layout](x.astype(np.float32)),
-        codes,
-        None if w is None else w.astype(float),
-        n_classes,
-        np.full(261, 2.0),
-        threads=8,
-    )
-    assert fault == 0
-    t = x - 2
-    u = t if w is None else w[:, None] * t
-    order = np.argsort(codes, kind="stable")
-    first = np.searchsorted(codes[order], np.arange(n_classes))
-    np.testing.assert_array_equal(tally.s1_hi, np.add.reduceat(u[order], first))
-    np.testing.assert_array_equal(tally.s2_hi, np.add.reduceat((u * t)[order], first))
-    assert not tally.s1_lo.any()
-    assert not tally.s2_lo.any()
-
-
-@pytest.mark.parametrize("n_classes", [2, 9])
-@pytest.mark.parametrize("fmt", FORMATS)
-def test_moments_of_many_sparse_rows_and_columns_are_exact(fmt, n_classes):
-    rng = np.random.default_rng(5)
-    x = sparse.random_array((45_000, 700), density=0.01, rng=rng, format=fmt)
-    x.data = np.ceil(x.data * 8)
-    codes = rng.integers(0, n_classes, size=x.shape[0]).astype(np.int32)
-    w = rng.integers(0, 4, size=x.shape[0]).astype(float)
-    tally, fault = sparse_moments(x, codes, w, n_classes, threads=8)
-    assert fault == 0
-    hot = sparse.csr_array((w, (codes, np.arange(len(codes)))), shape=(n_classes, len(codes)))
-    np.testing.assert_array_equal(tally.s1_hi, (hot @ x).toarray())
-    np.testing.assert_array_equal(tally.s2_hi, (hot @ x.power(2)).toarray())
-
-
-@pytest.mark.parametrize("form", ["dense", *FORMATS])
-def test_moments_add_to_what_was_counted(form):
-    x = np.array([[1.0, 3.0], [2.0, 4.0]])
-    codes = np.array([0, 1], dtype=np.int32)
-    totals = [np.full((2, 2), 64.0) for _ in range(4)]
-    if form == "dense":
-        _kernels.moments_dense(x, codes, None, np.zeros(2), *totals, 1)
-    else:
-        held = FORMATS[form](x)
-        _kernels.moments_sparse(
-            held.indptr, held.indices, held.data, 2, 2, form == "csc", codes, None, *totals, 1
-        )
-    np.testing.assert_array_equal(totals[0] + totals[1], 128.0 + x)
-    np.testing.assert_array_equal(totals[2] + totals[3], 128.0 + x**2)
 
 
 # ---- real numbers: within the stated bounds ------------------------------------------------------
@@ -442,31 +326,6 @@ def test_totals_of_other_shapes_are_refused(kernel):
 
 
 # ---- faults --------------------------------------------------------------------------------------
-@pytest.mark.parametrize("layout", ["C", "Fortran", "spaced"])
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize(("row", "column"), [(0, 0), (63, 255), (64, 256), (299, 299), (150, 7)])
-def test_a_value_that_is_not_finite_is_a_fault_wherever_it_stands(
-    row, column, value, dtype, layout
-):
-    x = np.ones((300, 300), dtype=dtype)
-    x[row, column] = value
-    codes = np.arange(300, dtype=np.int32) % 3
-    _, fault = dense_moments(LAYOUTS[layout](x), codes, None, 3, np.zeros(300))
-    assert fault & _kernels.NOT_FINITE
-
-
-@pytest.mark.parametrize("row", [0, 1, 2])
-@pytest.mark.parametrize("form", ["dense", *FORMATS])
-def test_a_weight_of_zero_does_not_hide_a_fault(form, row):
-    x, w = np.ones((3, 2)), np.ones(3)
-    x[row, 1], w[row] = np.nan, 0.0
-    codes = np.zeros(3, dtype=np.int32)
-    if form == "dense":
-        _, fault = dense_moments(x, codes, w, 1, np.zeros(2))
-    else:
-        _, fault = sparse_moments(FORMATS[form](x), codes, w, 1)
-    assert fault & _kernels.NOT_FINITE
 
 
 def test_rows_of_weight_zero_only_count_as_nothing():
@@ -486,32 +345,6 @@ def test_squares_that_exceed_float64_are_a_fault_or_show(size, far_away):
         x, np.zeros(2, dtype=np.int32), None, 1, [size if far_away == "origin" else 0.0]
     )
     assert fault & _kernels.NOT_FINITE or not np.isfinite(tally.s2_hi).all()
-
-
-def test_a_fault_in_a_small_batch_adds_nothing():
-    x = np.ones((8192, 256))
-    x[-1, -1] = np.nan
-    tally, fault = dense_moments(x, np.zeros(8192, dtype=np.int32), None, 1, np.zeros(256))
-    assert fault
-    assert not any(array.any() for array in tally.totals)
-
-
-@pytest.mark.parametrize("threads", [1, 3])
-def test_a_fault_in_the_last_of_many_chunks_is_found(threads):
-    x = np.ones((6 * 8192, 20))
-    x[-1, -1] = np.inf
-    codes = np.zeros(len(x), dtype=np.int32)
-    _, fault = dense_moments(x, codes, None, 1, np.zeros(20), threads=threads)
-    assert fault & _kernels.NOT_FINITE
-
-
-@pytest.mark.parametrize("fmt", FORMATS)
-@pytest.mark.parametrize("wrong", [-1, 3, 2**31 - 1])
-def test_a_sparse_index_out_of_range_is_a_fault(wrong, fmt):
-    held = FORMATS[fmt](np.eye(3))
-    held.indices[1] = wrong
-    _, fault = sparse_moments(held, np.zeros(3, dtype=np.int32), None, 1)
-    assert fault & _kernels.OUT_OF_RANGE
 
 
 @pytest.mark.parametrize("n_classes", [1, 2, 7, 60])
