@@ -31,28 +31,9 @@ def tallies(draw, count):
 
 
 @given(tallies(3), whole, whole)
-def test_the_laws_of_a_group(abc, v, w):
-    a, b, c = abc
-    laws.law_zero(a)
-    laws.law_commutativity(a, b)
-    laws.law_associativity(a, b, c)
-    laws.law_inverse(a)
-    laws.law_difference(a, b)
-    laws.law_unit(a)
-    laws.law_doubling(a)
-    laws.law_scaling_by_a_sum(a, v, w)
-    laws.law_scaling_of_a_sum(w, a, b)
-    laws.law_scaling_twice(a, v, w)
-    laws.law_weighting(a, np.array([1.0, v, w]))
-
-
-@given(tallies(2), whole)
-def test_the_laws_of_classes(ab, w):
-    a, b = ab
-    laws.law_place_take(a)
-    laws.law_place_adds(a, b)
-    laws.law_put_take(a, b)
-    laws.law_accumulate(a, b, w)
+def test_the_laws_of_a_group_and_of_its_classes(abc, v, w):
+    laws.check_every_law(*abc, v=v, w=w)
+    laws.law_weighting(abc[0], np.array([1.0, v, w]))
 
 
 @given(documents, st.permutations(range(3)))
