@@ -154,15 +154,12 @@ def curvature(cells, scores, weight, n_cells):
 
 def correction(cells, scores, y, weight, q):
     """Log-loss of scores (n_rows, n_classes) plus q over cells, and its gradient in q."""
-    total = scores.copy()
-    for i, row in enumerate(cells):
-        for v in row[row >= 0]:
-            total[i] += q[v]
+    row, term = np.nonzero(cells >= 0)
+    cell = cells[row, term]
+    total, gradient = scores.copy(), np.zeros_like(q)
+    np.add.at(total, row, q[cell])
     loss, residual = softmax(total.T, y, weight)
-    gradient = np.zeros_like(q)
-    for i, row in enumerate(cells):
-        for v in row[row >= 0]:
-            gradient[v] += residual[:, i]
+    np.add.at(gradient, cell, residual.T[row])
     return loss, gradient
 
 
