@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import replace
 from functools import cache
 
@@ -162,7 +161,7 @@ def test_of_many_rows_no_copies_are_looked_for(monkeypatch):
     assert groups_of(table, y) == []
 
 
-@functools.cache
+@cache
 def learned_of_mixed():
     columns, rows, classes = cells_of(*mixed(60))
     return learn(columns, rows, classes), rows
@@ -203,8 +202,7 @@ def test_one_or_all_of_a_group_are_heard(sizes, best, seed):
 
 def test_all_of_all_groups_is_another_choice():
     """Where each group gains a little, and all of them enough."""
-    columns, rows, classes = cells_of(*mixed(60))
-    told = learn(columns, rows, classes)
+    told, rows = learned_of_mixed()
     rows = replace(rows, cells=np.zeros((5, 60), dtype=np.int32))
 
     def found(nats, groups):
@@ -233,42 +231,39 @@ def test_without_near_copies_nothing_changes(rows_of, monkeypatch):
     np.testing.assert_array_equal(learned.log_proba, plain.log_proba)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_near_copy_of_a_square_is_left_out(seed):
-    some, others = half_and_half()
-    before = fresh_loss(learn(*cells_of(*some)), *others)
+@cache
+def with_a_copy(seed):
+    """What is learned where a column nearly copies a square, and its loss on other boards."""
     some, others = half_and_half(other_rows(squares()[0]["e"], 0.01, seed))
     learned = learn(*cells_of(*some))
+    return learned, fresh_loss(learned, *others)
+
+
+def test_a_near_copy_of_a_square_is_left_out():
+    some, others = half_and_half()
+    learned, now = with_a_copy(0)
     assert left_out(learned) == {"again": "e"}
     j = next(iter(learned.nearly))
     assert learned.weights.terms[j] == 0.0
     assert not term_tables(learned.main)[j].any()
     assert not [pair for pair in learned.pairs if j in (pair.first, pair.second)]
     # the parts that are left out follow all columns
-    assert fresh_loss(learned, *others) < before + 0.02
+    assert now < fresh_loss(learn(*cells_of(*some)), *others) + 0.02
 
 
 def test_a_square_and_its_near_copy_together_would_be_worse(monkeypatch):
     """Where the class is a rule of three squares, a row with a wrong one is dear."""
-    found = []
-    for most in (copies.MAX_ROWS, 0):
-        monkeypatch.setattr(copies, "MAX_ROWS", most)
-        losses = []
-        for seed in range(3):
-            some, others = half_and_half(other_rows(squares()[0]["e"], 0.01, seed))
-            losses.append(fresh_loss(learn(*cells_of(*some)), *others))
-        found.append(np.mean(losses))
-    assert found[1] > 1.1 * found[0]
+    alone = [with_a_copy(seed)[1] for seed in range(3)]
+    monkeypatch.setattr(copies, "MAX_ROWS", 0)
+    together = [with_a_copy.__wrapped__(seed)[1] for seed in range(3)]
+    assert np.mean(together) > 1.1 * np.mean(alone)
 
 
 def test_the_order_of_columns_does_not_matter():
-    found = []
     (table, y), (test, _) = half_and_half(other_rows(squares()[0]["e"], 0.01))
-    for names in ([*SQUARES, "again"], ["again", *reversed(SQUARES)]):
-        learned = learn(*cells_of(table[names], y))
-        assert left_out(learned) == {"again": "e"}
-        cells = codes_in(learned.columns, test)
-        found.append(proba(learned, cells))
+    learned = with_a_copy(0)[0], learn(*cells_of(table[["again", *reversed(SQUARES)]], y))
+    assert [left_out(one) for one in learned] == [{"again": "e"}] * 2
+    found = [proba(one, codes_in(one.columns, test)) for one in learned]
     np.testing.assert_allclose(found[0], found[1], atol=5e-3)  # corrections end 0.1 nats apart
 
 
