@@ -85,28 +85,6 @@ def test_choosing_values_moves_the_nomogram_and_its_changes(opened):
     assert all(right and other for right, other in found)
 
 
-@pytest.mark.parametrize(("lang", "scheme"), [("en", "light"), ("zh", "dark")])
-def test_a_narrow_page_does_not_scroll_sideways_and_nothing_serious_is_wrong(opened, lang, scheme):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-core")
-    name = "weighted" if lang == "en" else "plain"
-    shown = opened(
-        report(name, lang).html, viewport={"width": 390, "height": 844}, color_scheme=scheme
-    )
-    shown.page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
-    shown.settle()
-    width = shown.page.evaluate("document.documentElement.scrollWidth")
-    assert width <= 390
-    missing = shown.page.evaluate(
-        "[...document.querySelectorAll('svg.plot:not([aria-label]), svg[aria-label=\"\"]')].length"
-    )
-    assert missing == 0
-    found = axe.Axe().run(shown.page).response["violations"]
-    serious = [
-        (v["id"], v["nodes"][0]["html"]) for v in found if v["impact"] in ("serious", "critical")
-    ]
-    assert serious == []
-
-
 @pytest.mark.parametrize("name", ["nasty", "nasty texts"])
 def test_hostile_names_appear_as_text(opened, name):
     shown = opened(report(name).html, viewport={"width": 390, "height": 844})

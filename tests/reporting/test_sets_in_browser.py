@@ -1,4 +1,4 @@
-"""Reports of wine, 20 Newsgroups and Chinese titles in a browser; the latter two need the data."""
+"""Reports in a browser: people, wine, and 20 Newsgroups and Chinese titles, which need the data."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 
-from reporting.conftest import rows_of
-from tallybayes import NaiveBayes, WeightedNaiveBayes
+from reporting.conftest import report, rows_of
+from tallybayes import WeightedNaiveBayes
 from tallybayes.text import TextNB
 
 OPEN_ALL = "document.querySelectorAll('details').forEach((d) => { d.open = true; })"
@@ -59,10 +59,17 @@ def is_well_made(shown) -> None:
     assert nodes == []
 
 
-@pytest.mark.parametrize("kind", [NaiveBayes, WeightedNaiveBayes])
-def test_wine(opened, kind):
+@pytest.mark.parametrize(
+    ("name", "lang", "scheme"), [("weighted", "en", "light"), ("plain", "zh", "dark")]
+)
+def test_people(opened, name, lang, scheme):
+    made = report(name, lang).html
+    is_well_made(opened(made, viewport={"width": 390, "height": 844}, color_scheme=scheme))
+
+
+def test_wine(opened):
     X, y = load_wine(return_X_y=True, as_frame=True)
-    model = kind().fit(X, y)
+    model = WeightedNaiveBayes().fit(X, y)
     shown = opened(model.report(X, y).html, viewport={"width": 390, "height": 844})
     is_well_made(shown)
     found = shown.page.evaluate(

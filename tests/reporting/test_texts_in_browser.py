@@ -48,13 +48,23 @@ def odd_texts() -> list[str]:
     "options",
     [
         {},
-        {"analyzer": "char", "ngram_range": (1, 3)},
+        {
+            "analyzer": "char",
+            "ngram_range": (1, 3),
+            "model": "multinomial",
+            "idf": True,
+            "length_normalize": True,
+            "lowercase": False,
+        },
         {"analyzer": "char_wb", "ngram_range": (2, 5), "model": "multinomial", "tf": "log"},
         {"analyzer": "cjk", "ridge": False},
         {"token_pattern": r"(?u)\b\w\w+\b", "strip_accents": "unicode", "model": "complement"},
-        {"model": "multinomial", "idf": True, "length_normalize": True, "lowercase": False},
-        {"model": "multinomial", "idf": True, "strip_accents": "ascii"},
-        {"model": "bernoulli", "stop_words": ["pay", "word3"], "ngram_range": (2, 3)},
+        {
+            "model": "bernoulli",
+            "strip_accents": "ascii",
+            "stop_words": ["pay", "word3"],
+            "ngram_range": (2, 3),
+        },
     ],
     ids=str,
 )

@@ -30,8 +30,6 @@ LABELS = {
     "str": np.array(["ham", "spam", "tea"]),
     "object": np.array(["ham", "spam", "tea"], dtype=object),
 }
-light_weights = pytest.mark.filterwarnings("ignore::tallybayes.errors.WeightScaleWarning")
-"""Drawn weights may be so light that smoothing outweighs the rows; the properties hold anyway."""
 
 
 def rows(family, labels="int", n=40):
@@ -48,8 +46,7 @@ every_family = pytest.mark.parametrize("family", ESTIMATORS)
 
 
 # ---- every check on every classifier -------------------------------------------------------------
-@every_family
-@pytest.mark.parametrize("labels", LABELS)
+@pytest.mark.parametrize(("family", "labels"), [*zip(ESTIMATORS, [*LABELS, "int"], strict=True)])
 @pytest.mark.parametrize("check", checks.CHECKS, ids=lambda check: check.__name__)
 def test_every_classifier_has_the_property(check, labels, family):
     check(ESTIMATORS[family](), *rows(family, labels))
@@ -84,62 +81,31 @@ def test_parameters_change_no_property(estimator):
 
 
 # ---- on drawn data -------------------------------------------------------------------------------
-@light_weights
+DRAWN = [
+    checks.check_forget_undoes_learn,
+    checks.check_merge_equals_whole,
+    checks.check_split_and_order_do_not_matter,
+    checks.check_weights_are_repeats,
+    checks.check_predictions_are_probabilities,
+    checks.check_fit_twice_is_fit_once,
+    checks.check_more_than_counted_is_refused,
+]
+
+
+# drawn weights may be so light that smoothing outweighs the rows; the properties hold anyway
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.WeightScaleWarning")
 @every_family
+@pytest.mark.parametrize("check", DRAWN, ids=lambda check: check.__name__)
 @given(data=st.data())
-def test_what_is_learned_and_forgotten_leaves_no_trace(family, data):
-    drawn = data.draw(data_sets(family, min_rows=2))
-    checks.check_forget_undoes_learn(ESTIMATORS[family](), *drawn)
+def test_drawn_data_have_the_property(check, family, data):
+    x, y, weight = data.draw(data_sets(family, min_rows=2))
+    repeats = check is checks.check_weights_are_repeats  # it draws weights itself
+    check(ESTIMATORS[family](), x, y, *([] if repeats else [weight]))
 
 
-@light_weights
-@every_family
-@given(data=st.data())
-def test_parts_merge_to_the_whole(family, data):
-    checks.check_merge_equals_whole(ESTIMATORS[family](), *data.draw(data_sets(family, min_rows=2)))
-
-
-@light_weights
-@every_family
-@given(data=st.data())
-def test_split_and_order_do_not_matter(family, data):
-    drawn = data.draw(data_sets(family, min_rows=2))
-    checks.check_split_and_order_do_not_matter(ESTIMATORS[family](), *drawn)
-
-
-@every_family
-@given(data=st.data())
-def test_weights_are_repeats(family, data):
-    x, y, _ = data.draw(data_sets(family))
-    checks.check_weights_are_repeats(ESTIMATORS[family](), x, y)
-
-
-@light_weights
-@every_family
-@given(data=st.data())
-def test_predictions_are_probabilities(family, data):
-    drawn = data.draw(data_sets(family))
-    checks.check_predictions_are_probabilities(ESTIMATORS[family](), *drawn)
-
-
-@light_weights
-@every_family
-@given(data=st.data())
-def test_fitting_twice_is_fitting_once(family, data):
-    checks.check_fit_twice_is_fit_once(ESTIMATORS[family](), *data.draw(data_sets(family)))
-
-
-@light_weights
-@every_family
-@given(data=st.data())
-def test_more_than_was_counted_is_refused(family, data):
-    drawn = data.draw(data_sets(family))
-    checks.check_more_than_counted_is_refused(ESTIMATORS[family](), *drawn)
-
-
-@light_weights
-@every_family
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.WeightScaleWarning")
 @pytest.mark.filterwarnings("ignore::tallybayes.errors.RuledOutWarning")
+@every_family
 @given(data=st.data())
 def test_without_smoothing_predictions_are_probabilities(family, data):
     drawn = data.draw(data_sets(family))
