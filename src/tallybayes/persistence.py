@@ -16,8 +16,23 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, is_dataclass
+from functools import cache
+from inspect import signature
+from itertools import repeat
 from pathlib import Path
-from typing import Any, BinaryIO, Never
+from types import NoneType, UnionType
+from typing import (
+    Annotated,
+    Any,
+    BinaryIO,
+    Literal,
+    Never,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,36 +44,49 @@ from tallybayes.replacing import Replace, replacing
 
 __all__ = [
     "FORMAT",
+    "MAX_WEIGHT",
+    "Arrays",
+    "Ascending",
+    "Bounded",
     "Check",
+    "Count",
+    "Distinct",
+    "Label",
+    "NonNegative",
+    "Positive",
+    "Shape",
+    "Size",
+    "Sizes",
+    "Tree",
     "Unfit",
-    "anything",
-    "array",
-    "decode",
+    "Weight",
+    "Within",
+    "constructed",
+    "distinct",
     "dtype_of",
     "each",
     "either",
-    "encode",
+    "fit",
     "flag",
-    "label",
+    "flat",
+    "joined",
     "mapping",
-    "name_of",
     "need",
-    "number",
+    "nested",
+    "numbered",
     "one_of",
+    "opened",
     "optional",
-    "packed",
-    "read",
     "record",
-    "refusing",
     "text",
-    "unique",
-    "unpacked",
-    "whole",
     "write",
 ]
 
 
 # ---- the bytes of a file -------------------------------------------------------------------------
+Arrays = dict[str, NDArray[Any]]
+Tree = dict[Any, Any]
+
 FORMAT = 1
 """Version of the file format; a reader refuses a higher one."""
 
@@ -68,15 +96,9 @@ _DTYPES = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "U8": "|u1", 
 """Types of arrays that a model has; safetensors knows more."""
 
 
-def packed(header: Any, arrays: dict[str, NDArray[Any]]) -> bytes:
-    """A model file as bytes: the same ones for the same content, in every process.
-
-    Parameters
-    ----------
-    header : JSON value
-    arrays : dict of numeric arrays
-    """
-    text = json.dumps(header, separators=(",", ":"), ensure_ascii=True)
+def _packed(header: Any, arrays: Arrays) -> bytes:
+    """A model file as bytes: the same ones for the same content, in every process."""
+    text = json.dumps(_encoded(header), separators=(",", ":"), ensure_ascii=True)
     tensors = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     meta = {"format": str(FORMAT), "sha256": _BLANK.decode(), "tallybayes": text}
     data = save_tensors(tensors, metadata=meta)
@@ -97,7 +119,7 @@ def packed(header: Any, arrays: dict[str, NDArray[Any]]) -> bytes:
 def write(
     path: str | os.PathLike[str] | BinaryIO,
     header: Any,
-    arrays: dict[str, NDArray[Any]],
+    tree: Tree,
     replace: Replace | None = None,
 ) -> None:
     """Writes a model file; an existing file is replaced whole or not at all.
@@ -106,17 +128,21 @@ def write(
     ----------
     path : path-like or binary file
         A file is written to where it stands, and stays open.
-    header : JSON value
-    arrays : dict of numeric arrays
+    header : dict
+        Values as JSON can hold them: None, bool, numbers, strings, sequences, dicts and arrays.
+    tree : dict
+        Numeric arrays, in dicts and lists; see :func:`nested`.
     replace : callable, optional
         Puts the new file in the old one's place; see :func:`replacing`.
 
     Raises
     ------
+    ModelFileError
+        If the header holds something else.
     OSError
         If the file cannot be written.
     """
-    data = packed(header, arrays)
+    data = _packed(header, flat(tree))
     if not isinstance(path, str | os.PathLike):
         _need_binary(path, "wb")
         rest = memoryview(data)
@@ -125,6 +151,45 @@ def write(
         return
     with replacing(path, replace) as file:
         file.write(data)
+
+
+@contextmanager
+def opened(path: str | os.PathLike[str] | BinaryIO, what: str) -> Iterator[tuple[Any, Tree]]:
+    """Header and arrays of a model file; of an open file, from where it stands to its end.
+
+    Whatever its content leads to within the context is a ModelFileError that names the file.
+
+    Parameters
+    ----------
+    path : path-like or binary file
+    what : str
+        What it should hold, such as "model".
+
+    Raises
+    ------
+    FileNotFoundError, OSError
+        If the file cannot be read.
+    ModelFileError
+        If it is another kind of file, was cut off or altered, has a newer format, or holds what
+        is refused within.
+    """
+    if isinstance(path, str | os.PathLike):
+        name, data = str(path), Path(path).read_bytes()
+    else:
+        _need_binary(path, "rb")
+        name, data = str(getattr(path, "name", f"the {type(path).__name__}")), path.read()
+    encoded, arrays = _unpacked(data, name)
+    problem = f"{name} is whole, but is not a {what} of tallybayes as this version writes it"
+    try:
+        yield _Decoder().decoded(encoded, 0), nested(arrays)
+    except Unfit as error:
+        raise ModelFileError(f"{problem}: {error}. Save the {what} again") from error
+    except ModelFileError as error:
+        raise ModelFileError(f"{name}: {error}") from error
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ModelFileError(
+            f"{problem} ({type(error).__name__}: {error}): save the {what} again"
+        ) from error
 
 
 def _checksum_at(data: bytes | bytearray) -> int:
@@ -146,13 +211,6 @@ def _checksum(data: bytes | bytearray, at: int) -> bytes:
     return digest.hexdigest().encode()
 
 
-def name_of(path: str | os.PathLike[str] | BinaryIO) -> str:
-    """What messages call a path or an open file."""
-    if isinstance(path, str | os.PathLike):
-        return str(path)
-    return str(getattr(path, "name", f"the {type(path).__name__}"))
-
-
 def _need_binary(file: Any, mode: str) -> None:
     verb = "write" if mode == "wb" else "read"
     if isinstance(file, io.TextIOBase) or not callable(getattr(file, verb, None)):
@@ -162,29 +220,8 @@ def _need_binary(file: Any, mode: str) -> None:
         )
 
 
-def read(path: str | os.PathLike[str] | BinaryIO) -> tuple[Any, dict[str, NDArray[Any]]]:
-    """Header and arrays of a model file; of an open file, from where it stands to its end.
-
-    Raises
-    ------
-    FileNotFoundError, OSError
-        If the file cannot be read.
-    ModelFileError
-        If it is another kind of file, was cut off or altered, or has a newer format.
-    """
-    if isinstance(path, str | os.PathLike):
-        return unpacked(Path(path).read_bytes(), str(path))
-    _need_binary(path, "rb")
-    return unpacked(path.read(), name_of(path))
-
-
-def unpacked(data: bytes, name: str) -> tuple[Any, dict[str, NDArray[Any]]]:
-    """The inverse of :func:`packed`; `name` is what errors call the file.
-
-    Raises
-    ------
-    ModelFileError
-    """
+def _unpacked(data: bytes, name: str) -> tuple[Any, Arrays]:
+    """The inverse of :func:`_packed`; `name` is what errors call the file."""
     at = _checksum_at(data)
     if at < 0:
         raise ModelFileError(
@@ -257,14 +294,8 @@ MAX_SIZES = 1 << 16
 """What the sizes of an array without elements may multiply to, zeros left aside."""
 
 
-def encode(value: Any) -> Any:
-    """A value as JSON can hold it: None, bool, numbers, strings, sequences, dicts and arrays.
-
-    Raises
-    ------
-    ModelFileError
-        For any other type.
-    """
+def _encoded(value: Any) -> Any:
+    """A value as JSON can hold it."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | float | str):
@@ -274,31 +305,20 @@ def encode(value: Any) -> Any:
         wide = value.dtype.kind == "U" and _padding(items, value.itemsize) > PADDING
         return {
             "array": "|O" if wide else value.dtype.str,
-            "values": [encode(v) for v in items],
+            "values": [_encoded(v) for v in items],
             "shape": list(value.shape),
         }
     if isinstance(value, tuple):
-        return {"tuple": [encode(v) for v in value]}
+        return {"tuple": [_encoded(v) for v in value]}
     if isinstance(value, list):
-        return [encode(v) for v in value]
+        return [_encoded(v) for v in value]
     if isinstance(value, dict):
-        return {"dict": [[encode(k), encode(v)] for k, v in value.items()]}
+        return {"dict": [[_encoded(k), _encoded(v)] for k, v in value.items()]}
     raise ModelFileError(
         f"a model file cannot hold a {type(value).__name__} ({value!r}); it holds numbers, "
         "strings, booleans, None, and lists, tuples, dicts and arrays of them. Use such labels and "
         "parameters, or pickle the model"
     )
-
-
-def decode(value: Any) -> Any:
-    """The inverse of :func:`encode`.
-
-    Raises
-    ------
-    ModelFileError
-        For what :func:`encode` does not write.
-    """
-    return _Decoder().decoded(value, 0)
 
 
 def _is_key(key: Any) -> bool:
@@ -400,11 +420,7 @@ def _scalar(value: Any) -> Any:
     raise ModelFileError(f"an array holds a {type(value).__name__}, which is not a single value")
 
 
-# ---- rules for the values of a file: small checks that combine like the values -------------------
-# A check takes a value and where it stands, and returns the value or raises :class:`Unfit`.
-Check = Callable[[Any, str], Any]
-
-
+# ---- rules for the values of a file: the annotations of what they become -------------------------
 class Unfit(ValueError):
     """A file holds a value that no model has."""
 
@@ -420,22 +436,286 @@ def need(condition: bool, message: str) -> None:
         raise Unfit(message)
 
 
-def anything(value: Any, where: str) -> Any:
-    """Whatever it is: what takes it checks it."""
-    return value
+Sizes = Mapping[str, int]
+NO_SIZES: Sizes = {}
+Check = Callable[[Any, str, Sizes], None]
+"""What an ``Annotated`` type may name: it takes a value, the place in the file, and the sizes that
+are known there, and raises :class:`Unfit` for a value that does not fit."""
+
+
+@dataclass(frozen=True)
+class Within:
+    """A number, or all numbers of an array, from `minimum` to `maximum`; above or below a bound."""
+
+    minimum: float = -math.inf
+    maximum: float = math.inf
+    above: float | None = None
+    below: float | None = None
+
+    def __call__(self, value: Any, where: str, sizes: Sizes) -> None:
+        least = most = value
+        if isinstance(value, np.ndarray):
+            if not value.size:
+                return
+            least, most = value.min().item(), value.max().item()
+        if least < self.minimum or most > self.maximum:
+            end = "on" if self.maximum == math.inf else f"to {self.maximum:g}"
+            wrong = least if least < self.minimum else most
+            _refuse(where, f"is from {self.minimum:g} {end}", wrong)
+        if self.above is not None and not least > self.above:
+            _refuse(where, f"is above {self.above:g}", least)
+        if self.below is not None and not most < self.below:
+            _refuse(where, f"is below {self.below:g}", most)
+
+
+class Shape:
+    """An array of these sizes: numbers, names of sizes, or None for any."""
+
+    def __init__(self, *sizes: int | str | None) -> None:
+        self.sizes = sizes
+
+    def __call__(self, value: Any, where: str, sizes: Sizes) -> None:
+        expected = tuple([sizes[n] if isinstance(n, str) else n for n in self.sizes])
+        fits = len(expected) == value.ndim and all(
+            n is None or n == found for n, found in zip(expected, value.shape, strict=True)
+        )
+        if not fits:
+            shown = ", ".join("any" if n is None else str(n) for n in expected)
+            _refuse(where, f"has the shape ({shown})", str(value.shape))
+
+
+@dataclass(frozen=True)
+class Ascending:
+    """An array whose elements ascend, by default strictly."""
+
+    strictly: bool = True
+
+    def __call__(self, value: Any, where: str, sizes: Sizes) -> None:
+        low, high = value[:-1], value[1:]
+        need(bool((high > low if self.strictly else high >= low).all()), f"{where} ascends")
+
+
+def distinct(value: Any, where: str, sizes: Sizes) -> None:
+    """A list, tuple or array whose elements all differ."""
+    elements = value.tolist() if isinstance(value, np.ndarray) else value
+    if len(set(elements)) < len(elements):
+        _refuse(where, "names nothing twice", len(elements))
+
+
+MAX_WEIGHT = 1e100
+"""Weights, offsets and counts of learned terms beyond this are damage; products stay finite."""
+
+Bounded = Within(-MAX_WEIGHT, MAX_WEIGHT)
+Count = Annotated[int, Within(0, 2**31)]
+Size = Annotated[int, Within(1, 2**31)]
+Weight = Annotated[float, Within(0.0, MAX_WEIGHT)]
+NonNegative = Annotated[float, Within(0.0)]
+Positive = Annotated[float, Within(above=0.0)]
+Distinct = Annotated[list[str], distinct]
+Label = bool | int | float | str
+
+PLAIN: dict[Any, str] = {str: "a string", bool: "true or false", int: "a whole number"}
+
+
+def fit(hint: Any, value: Any, where: str, sizes: Sizes = NO_SIZES) -> Any:
+    """A value of a file as the annotation of what it becomes has it.
+
+    Numbers are finite, and so are those of arrays. A class takes a dict of its parameters, or a
+    list of them in their order; those with a default may be absent, as they are in older files.
+
+    Parameters
+    ----------
+    hint : type or annotation
+        Of plain types, lists, tuples, dicts, arrays, unions, ``Literal``, and classes with such
+        parameters; in ``Annotated`` with a :data:`Check`.
+    value : object
+    where : str
+        What messages call the value.
+    sizes : dict of str to int
+        For :class:`Shape`, by name.
+
+    Raises
+    ------
+    Unfit
+        For any other value.
+    """
+    return _fit(_rule(hint), value, where, sizes)
+
+
+Rule = tuple[Any, tuple[Any, ...]]
+"""An annotation taken apart: its kind, and what it is of, taken apart as well."""
+
+
+@cache
+def _rule(hint: Any) -> Rule:
+    kind, of = get_origin(hint) or hint, get_args(hint)
+    if kind is Annotated:
+        return kind, (_rule(of[0]), *of[1:])
+    if kind is np.ndarray:
+        return kind, get_args(of[1])
+    if kind is UnionType or kind is Union:
+        return Union, (NoneType in of, [_rule(one) for one in of if one is not NoneType])
+    if kind in (list, dict, tuple):
+        return kind, tuple([one if one is Ellipsis else _rule(one) for one in of])
+    return kind, of
+
+
+@cache
+def _parameters(kind: Any) -> list[tuple[str, Rule, bool]]:
+    """The parameters of a class: name, annotation, and whether each has to be given."""
+    own = kind if is_dataclass(kind) or issubclass(kind, tuple) else kind.__init__
+    hints = get_type_hints(own, include_extras=True)
+    parameters = signature(kind).parameters.values()
+    return [(p.name, _rule(hints[p.name]), p.default is p.empty) for p in parameters]
+
+
+def _fit(rule: Rule, value: Any, where: str, sizes: Sizes) -> Any:
+    kind, of = rule
+    if kind is Any:
+        return value
+    if kind is Annotated:
+        found = _fit(of[0], value, where, sizes)
+        for check in of[1:]:
+            check(found, where, sizes)
+        return found
+    if kind in PLAIN:
+        if type(value) is not kind:
+            _refuse(where, f"is {PLAIN[kind]}", value)
+        return value
+    if kind is float:
+        if type(value) not in (int, float) or not abs(value) <= 1e308:
+            _refuse(where, "is a finite number", value)
+        return value
+    if kind is Union:
+        may_be_none, (*others, last) = of
+        if value is None and may_be_none:
+            return None
+        for one in others:
+            try:
+                return _fit(one, value, where, sizes)
+            except Unfit:
+                continue
+        return _fit(last, value, where, sizes)
+    if kind is np.ndarray:
+        (dtype,) = of
+        if dtype is np.float64 and isinstance(value, list):
+            value = np.array(fit(list[float], value, where), dtype)
+        if not isinstance(value, np.ndarray) or (dtype is not Any and value.dtype != dtype):
+            name = "values" if dtype is Any else np.dtype(dtype).name
+            _refuse(where, f"is an array of {name}", str(getattr(value, "dtype", value)))
+        if dtype is not Any and value.dtype.kind == "f" and not np.isfinite(value).all():
+            _refuse(where, "is finite", "NaN or infinity")
+        return value
+    if kind is Literal:
+        if not isinstance(value, str) or value not in of:
+            _refuse(where, f"is one of {', '.join(of)}", value)
+        return value
+    if kind is list or kind is tuple:
+        if type(value) is not kind:
+            _refuse(where, f"is a {kind.__name__}", value)
+        each: Any = repeat(of[0])
+        if kind is tuple and of[-1] is not Ellipsis:
+            if len(value) != len(of):
+                _refuse(where, f"has {len(of)} elements", len(value))
+            each = of
+        pairs = enumerate(zip(each, value, strict=False))
+        return kind([_fit(one, v, f"{where}[{i}]", sizes) for i, (one, v) in pairs])
+    if kind is dict:
+        if not isinstance(value, dict):
+            _refuse(where, "is a dict", value)
+        key, each = of
+        return {
+            _fit(key, k, f"a key of {where}", sizes): _fit(each, v, f"{where}[{k!r}]", sizes)
+            for k, v in value.items()
+        }
+    if isinstance(value, kind):  # which no file holds: the caller has put it there
+        return value
+    parameters, found = _parameters(kind), {}
+    if isinstance(value, list):
+        if len(value) != len(parameters):
+            _refuse(where, f"has {len(parameters)} elements", len(value))
+        value = {name: v for (name, _, _), v in zip(parameters, value, strict=True)}
+    if not isinstance(value, dict):
+        _refuse(where, "is a dict", value)
+    for name, one, needed in parameters:
+        if name in value:
+            found[name] = _fit(one, value[name], f"{where}.{name}", sizes)
+        elif needed:
+            raise Unfit(f"{where} lacks {name!r}")
+    for name in value.keys() - found.keys():
+        raise Unfit(f"{where} has {str(name)[:100]!r}, which this version does not know")
+    return constructed(kind, where, **found)
+
+
+def constructed(make: Callable[..., Any], where: str, *args: Any, **kwargs: Any) -> Any:
+    """``make(...)``, which checks what it takes; a file that holds what it refuses is damaged."""
+    try:
+        return make(*args, **kwargs)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise Unfit(f"{where}: {error}") from error
+
+
+# ---- arrays by dotted names, as a tree -----------------------------------------------------------
+def nested(arrays: Arrays) -> Tree:
+    """Arrays in dicts, by the parts of their names. A number at the end of a part is a key by
+    itself: ``part0.first12`` is ``["part"][0]["first"][12]``."""
+    tree: Tree = {}
+    for name, values in arrays.items():
+        at = tree
+        path: list[Any] = []
+        for part in name.split("."):
+            word = part.rstrip("0123456789")
+            number = part[len(word) :]
+            path += [word, int(number)] if number.isdecimal() and len(number) < 10 else [part]
+        *before, last = path
+        for key in before:
+            at = at.setdefault(key, {})
+            need(isinstance(at, dict), f"{name[:100]!r} is in an array")
+        need(last not in at, f"{name[:100]!r} is there twice")
+        at[last] = values
+    return tree
+
+
+def flat(tree: Tree, before: str = "") -> Arrays:
+    """The inverse of :func:`nested`; arrays may be in lists, too."""
+    arrays: Arrays = {}
+    for key, value in tree.items():
+        name = f"{before}{key}" if isinstance(key, int) or not before else f"{before}.{key}"
+        if isinstance(value, list):
+            value = dict(enumerate(value))
+        if isinstance(value, dict):
+            arrays |= flat(value, name)
+        elif value is not None:
+            arrays[name] = value
+    return arrays
+
+
+def numbered(tree: Tree, name: str, n: int, where: str) -> list[Any]:
+    """What a tree has of `n` numbers beside a name, taken out of it."""
+    held = fit(dict[int, Any], tree.pop(name, {}), f"{where}.{name}")
+    for i in range(n):
+        need(i in held, f"the file lacks {where}.{name}{i}")
+    return [held[i] for i in range(n)]
+
+
+def joined(header: Any, tree: Tree, where: str) -> Any:
+    """A header with the arrays in their places."""
+    need(isinstance(header, dict), f"{where} is a dict")
+    found = {**tree, **header}
+    for key in tree.keys() & header.keys():
+        need(isinstance(tree[key], dict), f"{where}.{str(key)[:100]} is no array")
+        found[key] = joined(header[key], tree[key], f"{where}.{key}")
+    return found
+
+
+# ---- rules without annotations, for what the command line keeps beside a model -------------------
+_Rule = Callable[[Any, str], Any]
 
 
 def text(value: Any, where: str) -> str:
     """A string."""
     if not isinstance(value, str):
         _refuse(where, "is a string", value)
-    return value
-
-
-def label(value: Any, where: str) -> Any:
-    """A class label: a string, a number or a boolean."""
-    if not isinstance(value, str | int | float):
-        _refuse(where, "is a label", value)
     return value
 
 
@@ -446,31 +726,7 @@ def flag(value: Any, where: str) -> bool:
     return value
 
 
-def whole(minimum: int = 0, maximum: int = 2**31) -> Check:
-    """An integer from `minimum` to `maximum`."""
-
-    def check(value: Any, where: str) -> int:
-        if type(value) is not int or not minimum <= value <= maximum:
-            _refuse(where, f"is a whole number from {minimum} to {maximum}", value)
-        return value
-
-    return check
-
-
-def number(minimum: float = -math.inf, above: float | None = None) -> Check:
-    """A finite number from `minimum` on, or above a bound."""
-
-    def check(value: Any, where: str) -> float:
-        fits = type(value) in (int, float) and abs(value) <= 1e308
-        if not fits or value < minimum or (above is not None and not value > above):
-            bound = f" above {above:g}" if above is not None else f" from {minimum:g} on"
-            _refuse(where, f"is a finite number{bound}", value)
-        return value  # type: ignore[no-any-return]
-
-    return check
-
-
-def one_of(*choices: str) -> Check:
+def one_of(*choices: str) -> _Rule:
     """One of these strings."""
 
     def check(value: Any, where: str) -> str:
@@ -481,12 +737,12 @@ def one_of(*choices: str) -> Check:
     return check
 
 
-def optional(check: Check) -> Check:
+def optional(check: _Rule) -> _Rule:
     """None, or what fits."""
     return lambda value, where: None if value is None else check(value, where)
 
 
-def either(*checks: Check) -> Check:
+def either(*checks: _Rule) -> _Rule:
     """What fits one of the checks."""
 
     def check(value: Any, where: str) -> Any:
@@ -500,7 +756,7 @@ def either(*checks: Check) -> Check:
     return check
 
 
-def each(check: Check, *, of: Any = list, length: int | None = None) -> Check:
+def each(check: _Rule, *, of: Any = list, length: int | None = None) -> _Rule:
     """A list (or a tuple) whose elements fit; of this length, if it is given."""
 
     def checked(value: Any, where: str) -> Any:
@@ -513,19 +769,7 @@ def each(check: Check, *, of: Any = list, length: int | None = None) -> Check:
     return checked
 
 
-def unique(check: Check) -> Check:
-    """The same for a list or tuple whose elements all differ."""
-
-    def checked(value: Any, where: str) -> Any:
-        found = check(value, where)
-        if len(set(found)) < len(found):
-            _refuse(where, "names nothing twice", len(found))
-        return found
-
-    return checked
-
-
-def mapping(key: Check, value: Check) -> Check:
+def mapping(key: _Rule, value: _Rule) -> _Rule:
     """A dict whose keys and values fit."""
 
     def checked(given: Any, where: str) -> dict[Any, Any]:
@@ -536,7 +780,7 @@ def mapping(key: Check, value: Check) -> Check:
     return checked
 
 
-def record(checks: Mapping[str, Check], defaults: Mapping[str, Any] | None = None) -> Check:
+def record(checks: Mapping[str, _Rule], defaults: Mapping[str, Any] | None = None) -> _Rule:
     """A dict with these keys. Those with a default may be absent, as they are in older files."""
     defaults = defaults or {}
 
@@ -553,49 +797,3 @@ def record(checks: Mapping[str, Check], defaults: Mapping[str, Any] | None = Non
         return {key: check(found[key], f"{where}.{key}") for key, check in checks.items()}
 
     return checked
-
-
-def array(dtype: str, *shape: int, minimum: float = -math.inf, maximum: float = math.inf) -> Check:
-    """A numeric array of this type and shape (−1 for any size), all of it finite, from `minimum` to
-    `maximum`."""
-
-    def check(value: Any, where: str) -> NDArray[Any]:
-        if not isinstance(value, np.ndarray) or value.dtype != np.dtype(dtype):
-            _refuse(where, f"is an array of {dtype}", getattr(value, "dtype", None))
-        fits = len(value.shape) == len(shape) and all(
-            expected in (-1, found) for expected, found in zip(shape, value.shape, strict=True)
-        )
-        if not fits:
-            _refuse(where, f"has the shape {shape}", str(value.shape))
-        if value.size and not np.isfinite(value).all():
-            _refuse(where, "is finite", "NaN or infinity")
-        if value.size and (value.min() < minimum or value.max() > maximum):
-            _refuse(where, f"is from {minimum:g} to {maximum:g}", str(value.min()))
-        return value
-
-    return check
-
-
-# ---- errors in the content of a file, as one error that names the file ---------------------------
-@contextmanager
-def refusing(name: str, what: str) -> Iterator[None]:
-    """Whatever the content of a file leads to is a ModelFileError with the file's name.
-
-    Parameters
-    ----------
-    name : str
-        What messages call the file.
-    what : str
-        What it should hold, such as "model".
-    """
-    problem = f"{name} is whole, but is not a {what} of tallybayes as this version writes it"
-    try:
-        yield
-    except Unfit as error:
-        raise ModelFileError(f"{problem}: {error}. Save the {what} again") from error
-    except ModelFileError as error:
-        raise ModelFileError(f"{name}: {error}") from error
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise ModelFileError(
-            f"{problem} ({type(error).__name__}: {error}): save the {what} again"
-        ) from error

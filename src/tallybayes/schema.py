@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.labels import joined_labels
+from tallybayes.persistence import Shape, Within, distinct
 from tallybayes.readable import html_table, plain
 
 __all__ = ["Columns", "Kind", "Schema", "SomeLevels"]
@@ -57,13 +58,13 @@ class Columns:
     """
 
     kind: Kind
-    n_features: int = 1
-    names: tuple[str, ...] | None = None
+    n_features: Annotated[int, Within(1, 2**31)] = 1
+    names: Annotated[tuple[str, ...], distinct] | None = None
     threshold: float | None = None
     non_negative: bool = False
-    n_levels: NDArray[np.int64] | None = None
-    levels: tuple[NDArray[Any], ...] | None = None
-    origin: NDArray[np.float64] | None = None
+    n_levels: Annotated[NDArray[np.int64], Shape(None), Within(0, 2**31)] | None = None
+    levels: tuple[Annotated[NDArray[Any], Shape(None), distinct], ...] | None = None
+    origin: Annotated[NDArray[np.float64], Shape(None)] | None = None
     open: bool = False
     dates: bool = False
     terms: str = ""

@@ -20,6 +20,7 @@ from tallybayes import _kernels
 from tallybayes.engines.contract import CompiledScore
 from tallybayes.errors import RuledOutWarning, warn_user
 from tallybayes.families.class_prior import PriorWithout
+from tallybayes.persistence import NonNegative
 from tallybayes.threads import get_num_threads
 
 __all__ = [
@@ -147,11 +148,11 @@ class Figures:
         Whether the rows were left out of the whole fit; else only of the counts, one by one.
     """
 
-    rows: float
+    rows: NonNegative
     log_loss: float
     accuracy: float
     prior_log_loss: float
     log_loss_increase: float | None = None
-    log_loss_se: float | None = None
-    accuracy_se: float | None = None
+    log_loss_se: NonNegative | None = None
+    accuracy_se: NonNegative | None = None
     left_out: bool = False

@@ -14,6 +14,8 @@ from scipy import sparse
 from sklearn.utils.fixes import parse_version
 
 from tallybayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
+from tallybayes.models.codec import plain_weighting, restored_weighting
+from tallybayes.persistence import flat, nested
 
 PROMISED = parse_version(sklearn.__version__) >= parse_version("1.9")
 """Whether the installed scikit-learn is one whose every number, type and tag ours repeat."""
@@ -169,6 +171,17 @@ def fitted(NB, n, **params):
     if params.get("binarize", 0) is None:
         x = x % 2
     return NB(**params).fit(x, y), x, y
+
+
+def weights_in_a_file(weighting):
+    """What a file holds of weights: header, and arrays by their names."""
+    header, tree = plain_weighting(weighting)
+    return header, flat({"weighting": tree})
+
+
+def weights_of_a_file(header, arrays):
+    """The weights that these are of."""
+    return restored_weighting(header, nested(arrays)["weighting"])
 
 
 def saved(model, folder):

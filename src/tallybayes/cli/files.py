@@ -267,11 +267,9 @@ def load(path: str) -> ModelFile | DocumentFile:
     need_model(path)
     import_estimators()
     from tallybayes.estimators.loading import load_or_count
-    from tallybayes.estimators.saving import form_of_class
 
     model, extra = load_or_count(path)
-    form = form_of_class(type(model))
-    if form is not None and form.of_documents:
+    if type(model).__name__ == "TextNB":
         from tallybayes.cli.document_file import DocumentFile
 
         return DocumentFile.of(path, model, extra)

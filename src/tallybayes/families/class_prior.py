@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tallybayes.errors import NegativeTally
 from tallybayes.families.contract import best_alpha, class_evidence, each, log
 from tallybayes.families.priors import log_dirichlet
+from tallybayes.persistence import NonNegative, Shape, Within
 from tallybayes.tally import ClassCounts
 from tallybayes.tally.base import RESIDUE
 
@@ -53,8 +54,8 @@ class ClassPrior:
         A prior that no count changes.
     """
 
-    alpha: float | None = 0.0
-    given: Array | None = None
+    alpha: NonNegative | None = 0.0
+    given: Annotated[Array, Shape("n_classes"), Within(0.0)] | None = None
 
     def strength(self, classes: ClassCounts) -> float:
         """α, in rows of weight 1; where it is chosen, by the evidence of the effective rows.

@@ -22,18 +22,20 @@ Measured in docs/decisions/0008.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from tallybayes.parameters.formula import Correction
+from tallybayes.persistence import Ascending, NonNegative, Shape, Within
 from tallybayes.tally import effective_row_weight
 
 __all__ = ["Calibration", "Isotonic", "Method", "Temperature", "fitted_calibration", "log_odds"]
 
 Array = NDArray[np.float64]
+Rising = Annotated[Array, Shape(None), Ascending(strictly=False)]
 Index = NDArray[np.intp]
 Method = Literal["temperature", "isotonic"]
 
@@ -56,7 +58,7 @@ class Temperature:
         Below 1 if the probabilities were too extreme.
     """
 
-    beta: float
+    beta: NonNegative
 
     def correction(self) -> Correction:
         """The same for a formula."""
@@ -105,10 +107,10 @@ class Isotonic:
         The inverse temperature.
     """
 
-    knots: tuple[Array, ...]
-    values: tuple[Array, ...]
-    share: float = 1.0
-    beta: float = 1.0
+    knots: tuple[Rising, ...]
+    values: tuple[Annotated[Rising, Within(above=0.0, below=1.0)], ...]
+    share: Annotated[float, Within(0.0, 1.0)] = 1.0
+    beta: NonNegative = 1.0
 
     def correction(self) -> Correction:
         """The same for a formula."""

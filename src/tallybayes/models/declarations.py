@@ -16,6 +16,7 @@ from tallybayes.families.priors import Estimate
 from tallybayes.families.registry import family_names, family_of_name, is_family
 from tallybayes.models.data_warnings import tiny_columns, warn_of_tiny
 from tallybayes.parameters import Unseen
+from tallybayes.persistence import NonNegative
 from tallybayes.schema import Kind
 from tallybayes.tables import Empty, Table
 from tallybayes.tables.values import as_text
@@ -417,11 +418,11 @@ class Reading(NamedTuple):
     """
 
     declared: Declared
-    alpha: float | Criterion | Literal["loo_log_loss"]
+    alpha: NonNegative | Criterion | Literal["loo_log_loss"]
     estimate: Estimate
     unseen: Unseen
-    missing: str
-    scale: float = 1.0
+    missing: Literal["ignore", "level"]
+    scale: NonNegative = 1.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.labels import places_among
+from tallybayes.persistence import MAX_WEIGHT, Bounded, Positive, Shape, Within
 from tallybayes.scoring import Figures
 from tallybayes.tally import TableTally
+from tallybayes.tally.saved import Labels
 from tallybayes.weighted.average import TextWeights
 from tallybayes.weighted.cells import (
     ColumnCells,
@@ -64,14 +66,14 @@ class Weighting:
     """
 
     learned: Averaged
-    classes: NDArray[Any]
-    shift: Array
-    apart: Array
+    classes: Labels
+    shift: Annotated[Array, Shape("n_classes"), Bounded]
+    apart: Annotated[Array, Shape("n_terms"), Bounded]
     figures: Figures
-    confused: Array
+    confused: Annotated[Array, Shape(None, 3), Within(0.0, MAX_WEIGHT)]
     out: dict[str, str]
-    unit: float = 1.0
-    prior_share: float = 0.0
+    unit: Positive = 1.0
+    prior_share: Annotated[float, Within(0.0, below=1.0)] = 0.0
     text: TextWeights | None = None
 
     @property

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.errors import IncompatibleTallies
+from tallybayes.persistence import Shape, Within
 from tallybayes.tally.base import Tally
 
 __all__ = ["FeatureSums", "LevelCounts"]
@@ -29,7 +30,11 @@ class LevelCounts(Tally):
     additive: ClassVar[tuple[str, ...]] = ("counts",)
     frame: ClassVar[tuple[str, ...]] = ("start",)
 
-    def __init__(self, start: NDArray[np.int64], counts: NDArray[np.float64]) -> None:
+    def __init__(
+        self,
+        start: Annotated[NDArray[np.int64], Shape("n_starts")],
+        counts: Annotated[NDArray[np.float64], Shape("n_classes", "n_cells"), Within(0.0)],
+    ) -> None:
         self.start = start
         self.counts = counts
 
@@ -100,7 +105,9 @@ class FeatureSums(Tally):
 
     additive: ClassVar[tuple[str, ...]] = ("sums",)
 
-    def __init__(self, sums: NDArray[np.float64]) -> None:
+    def __init__(
+        self, sums: Annotated[NDArray[np.float64], Shape("n_classes", "n_features"), Within(0.0)]
+    ) -> None:
         self.sums = sums
 
     @classmethod

@@ -12,11 +12,12 @@ Bins, quantiles, densities and the choice of a family are read from these counts
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.persistence import Ascending, Shape, Within
 from tallybayes.tally.base import ALL, Rows, Tally
 
 __all__ = ["BUDGET", "GridCounts", "lower_edges_of"]
@@ -90,7 +91,13 @@ class GridCounts(Tally):
     additive: ClassVar[tuple[str, ...]] = ("counts",)
     fixed_width = False
 
-    def __init__(self, shift: int, keys: Keys, counts: Array, budget: int = BUDGET) -> None:
+    def __init__(
+        self,
+        shift: Annotated[int, Within(0, 62)],
+        keys: Annotated[Keys, Shape("n_cells"), Ascending()],
+        counts: Annotated[Array, Shape("n_classes", "n_cells"), Within(0.0)],
+        budget: Annotated[int, Within(1, 1 << 20)] = BUDGET,
+    ) -> None:
         self.shift: int = shift
         self.keys: Keys = keys
         self.counts: Array = counts

@@ -10,12 +10,13 @@ the others' variance, whatever rows it was added or removed with.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
+from tallybayes.persistence import Shape, Within
 from tallybayes.tally.base import ALL, MAX_RESIDUE_ROWS, Rows, Tally, is_nothing, is_residue
 
 __all__ = ["VANISHING", "CrossMoments", "Moments", "origin_of"]
@@ -47,6 +48,10 @@ LEFT_OUT, LEFT_OUT_SHARE = 2.0**-890, 2.0**-50
 squares is known to float64 only: what that can be of it, at most, and as a share of S2."""
 
 Array = NDArray[np.float64]
+OfFeatures = Annotated[Array, Shape("n_features")]
+OfClasses = Annotated[Array, Shape("n_classes")]
+OfEach = Annotated[Array, Shape("n_classes", "n_features")]
+OfProducts = Annotated[Array, Shape("n_classes", "n_products")]
 Index = NDArray[np.intp]
 
 
@@ -153,13 +158,13 @@ class Moments(_SumsOfSquares):
 
     def __init__(
         self,
-        origin: Array,
-        n: Array,
-        s1_hi: Array,
-        s1_lo: Array,
-        s2_hi: Array,
-        s2_lo: Array,
-        n_lo: Array | None = None,
+        origin: OfFeatures,
+        n: Annotated[OfEach, Within(0.0)],
+        s1_hi: OfEach,
+        s1_lo: OfEach,
+        s2_hi: OfEach,
+        s2_lo: OfEach,
+        n_lo: OfEach | None = None,
     ) -> None:
         self.origin = origin
         self.n = n
@@ -415,13 +420,13 @@ class CrossMoments(_SumsOfSquares):
 
     def __init__(
         self,
-        origin: Array,
-        n: Array,
-        s1_hi: Array,
-        s1_lo: Array,
-        s2_hi: Array,
-        s2_lo: Array,
-        n_lo: Array,
+        origin: OfFeatures,
+        n: Annotated[OfClasses, Within(0.0)],
+        s1_hi: OfEach,
+        s1_lo: OfEach,
+        s2_hi: OfProducts,
+        s2_lo: OfProducts,
+        n_lo: OfClasses,
     ) -> None:
         self.origin = origin
         self.n, self.n_lo = n, n_lo

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tallybayes import persistence
 from tallybayes.errors import IncompatibleTallies, ModelFileError, NegativeTally
 from tallybayes.labels import places_among
-from tallybayes.persistence import Unfit, need
+from tallybayes.persistence import Tree, Unfit, flat, need, nested
 from tallybayes.readable import html_table
 from tallybayes.schema import Columns, Schema
 from tallybayes.tally.base import MAX_RESIDUE_ROWS, RESIDUE, ClassCounts, Tally
@@ -370,9 +370,9 @@ class TableTally:
 
     # ---- files -----------------------------------------------------------------------------------
     @classmethod
-    def restored(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
+    def restored(cls, header: dict[str, Any], tree: Tree) -> Self:
         """The tally that a file holds, checked; raises Unfit for what no rows give."""
-        table = cls(*restored_parts(header, arrays))
+        table = cls(*restored_parts(header, tree))
         for columns, group in zip(table.schema.groups, table.groups, strict=True):
             more = table.more_than_rows(group, columns)
             need(more is None, f"a column has more rows with a value than rows: {more and more[2]}")
@@ -397,15 +397,15 @@ class TableTally:
             If the file cannot be written.
         """
         header = tally_header(self.schema)
-        arrays = plain_arrays(self.arrays())
+        tree = plain_arrays(self.arrays())
         try:
-            self.restored(header, arrays)
+            self.restored(header, nested(flat(tree)))
         except Unfit as error:
             raise ModelFileError(
                 f"this tally cannot be saved, because no rows have these counts: {error}. A "
                 "difference can be saved if only counted rows were removed"
             ) from error
-        persistence.write(path, persistence.encode(header), arrays)
+        persistence.write(path, header, tree)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str] | BinaryIO) -> Self:
@@ -431,9 +431,7 @@ class TableTally:
         OSError
             If the file cannot be read.
         """
-        encoded, arrays = persistence.read(path)
-        with persistence.refusing(persistence.name_of(path), "tally"):
-            header = persistence.decode(encoded)
+        with persistence.opened(path, "tally") as (header, tree):
             if isinstance(header, dict) and isinstance(header.get("names"), np.ndarray):
                 header["column_names"] = tuple(header["names"].tolist())  # of a model
-            return cls.restored(header, arrays)
+            return cls.restored(header, tree)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from tallybayes import _kernels
 from tallybayes.errors import IncompatibleTallies, NegativeTally
 from tallybayes.labels import joined_labels, places_among
+from tallybayes.persistence import Ascending, Shape, Within
 from tallybayes.tally.base import ALL, RESIDUE, Rows, Tally, is_nothing, is_residue
 
 __all__ = [
@@ -41,6 +42,9 @@ __all__ = [
 # of variable-width strings of more than 15 bytes (numpy/numpy#31533, mended in 2.5), and its
 # comparison of them ends at a NUL (numpy/numpy#31662).
 Index = NDArray[np.intp]
+
+MIN_TERM_WEIGHT, MAX_TERM_WEIGHT = 1e-30, 1e30
+"""Of counted terms: bins are of the binary logarithm in a byte."""
 
 MIN_RATIO_FOR_SEARCH = 64
 """Terms held for each term that is looked up, from which Python's search of the array beats reading
@@ -153,12 +157,12 @@ class TermCounts:
 
     terms: NDArray[Any]
     labels: NDArray[Any]
-    documents: Array
-    start: NDArray[np.int64]
-    classes: NDArray[np.int32]
-    counts: Array
-    sums: Array | None = None
-    pruned: float = 0.0
+    documents: Annotated[Array, Shape("n_classes"), Within(0.0, MAX_TERM_WEIGHT)]
+    start: Annotated[NDArray[np.int64], Shape("n_starts"), Within(0), Ascending()]
+    classes: Annotated[NDArray[np.int32], Shape("n_pairs")]
+    counts: Annotated[Array, Shape("n_pairs"), Within(MIN_TERM_WEIGHT, MAX_TERM_WEIGHT)]
+    sums: Annotated[Array, Shape("n_pairs"), Within(0.0, MAX_TERM_WEIGHT)] | None = None
+    pruned: Annotated[float, Within(0.0, MAX_TERM_WEIGHT)] = 0.0
 
     additive: ClassVar[tuple[str, ...]] = ("documents", "counts")
     squares: ClassVar[tuple[str, ...]] = ()

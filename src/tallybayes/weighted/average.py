@@ -7,12 +7,14 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, reduce
 from itertools import combinations
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 from threadpoolctl import ThreadpoolController
 
+from tallybayes.persistence import MAX_WEIGHT, Distinct, Shape, Weight, Within
 from tallybayes.progress import steps, ticking
 from tallybayes.threads import in_threads, on_one_thread
 from tallybayes.weighted.cells import ColumnCells, coarse
@@ -716,10 +718,10 @@ class TextWeights:
         How far apart each text sets the classes, on average over the learning rows, in nats.
     """
 
-    names: list[str]
-    weights: Array
-    cells: float
-    apart: Array
+    names: Distinct
+    weights: Annotated[Array, Shape(None), Within(0.0, MAX_WEIGHT)]
+    cells: Weight
+    apart: Annotated[Array, Shape(None), Within(0.0, MAX_WEIGHT)]
 
 
 def learn_text_weights(

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.parameters.formula import LevelCells, NumberCells
+from tallybayes.persistence import Ascending, Distinct, Shape
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings
 from tallybayes.tally import GridCounts, LevelCounts, TableTally
 from tallybayes.threads import get_num_threads
@@ -71,8 +72,8 @@ class ColumnCells:
 
     name: str
     counts: Array
-    edges: Array | None = None
-    levels: list[str] | None = None
+    edges: Annotated[Array, Shape(None), Ascending()] | None = None
+    levels: Distinct | None = None
 
     @property
     def n_cells(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from scipy.linalg import solve
 
 from tallybayes import _kernels
 from tallybayes.families.text import GroupCounts, TermTable, length_factor
+from tallybayes.persistence import Within
 from tallybayes.progress import steps
 from tallybayes.threads import get_num_threads
 from tallybayes.tokens.counting import Documents
@@ -279,7 +280,7 @@ def learn_bin_weights(
 
 # ---- τ, the class shares and the power of a document's length, by the leave-one-out log-loss -----
 TAUS = (0.3, 0.1, 1.0, 3.0)
-SHARES = ("mass", "docs")
+SHARES: tuple[Literal["mass"], Literal["docs"]] = ("mass", "docs")
 POWERS = (0.0, 0.5, 1.0)
 TOLERANCE = 1e-6  # of a comparison, in nats a document
 
@@ -298,10 +299,10 @@ class Reading(NamedTuple):
     mean_length : float
     """
 
-    tau: float
-    share: str
-    power: float
-    mean_length: float
+    tau: Annotated[float, Within(1e-9, 1e9)]
+    share: Literal["mass", "docs"]
+    power: Annotated[float, Within(0.0, 1.0)]
+    mean_length: Annotated[float, Within(1e-3, 1e15)]
 
     def left_out(
         self,

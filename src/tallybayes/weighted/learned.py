@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 from threadpoolctl import threadpool_limits
 
+from tallybayes.persistence import MAX_WEIGHT, Bounded, Count, Shape, Within
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.objective import learn_weights
 from tallybayes.weighted.pairs import JoinedPair, PairTerm, joined_pairs
@@ -64,8 +66,8 @@ class Learned:
     pairs: list[PairTerm]
     rounds: list[Weights]
     weights: Weights
-    corrections: list[Array] | None
-    offset: Array
+    corrections: list[Annotated[Array, Shape(None, "n_classes"), Bounded]] | None
+    offset: Annotated[Array, Shape("n_classes"), Bounded]
     tested: NDArray[np.intp]
     log_proba: Array
     nearly: dict[int, int] = field(default_factory=dict)
@@ -161,12 +163,12 @@ class Averaged:
 
     columns: list[ColumnCells]
     parts: list[Learned]
-    shares: Array
+    shares: Annotated[Array, Shape("n_parts"), Within(0.0, MAX_WEIGHT)]
     tested: NDArray[np.intp]
     log_proba: Array
     gained: Array
-    duplicates: dict[int, int] = field(default_factory=dict)
-    nearly: dict[int, int] = field(default_factory=dict)
+    duplicates: dict[Count, Count] = field(default_factory=dict)
+    nearly: dict[Count, Count] = field(default_factory=dict)
     smooth: SmoothTables | None = None
 
     @classmethod

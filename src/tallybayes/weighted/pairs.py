@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
+from tallybayes.persistence import MAX_WEIGHT, Bounded, Count, Shape, Size, Within
 from tallybayes.threads import get_num_threads
 from tallybayes.weighted.cells import ColumnCells, coarse, spread
 from tallybayes.weighted.rows import LearningRows
@@ -40,6 +41,8 @@ __all__ = [
 # of each fit, so the sum of their tables is one table over the joined cells.
 Array = NDArray[np.float64]
 Cells = NDArray[np.int32]
+CoarserCells = Annotated[Cells, Shape(None), Within(0)]
+MIN_POSITIVE = 1e-300  # counts of pairs are above 0: their logarithm is taken
 Values = NDArray[np.float32]
 
 
@@ -57,10 +60,10 @@ class PairCells:
         How many coarser cells there are of each column.
     """
 
-    first: int
-    second: int
-    maps: tuple[Cells, Cells]
-    sizes: tuple[int, int]
+    first: Count
+    second: Count
+    maps: tuple[CoarserCells, CoarserCells]
+    sizes: tuple[Size, Size]
 
     @property
     def n_cells(self) -> int:
@@ -88,10 +91,10 @@ class PairTerm(PairCells):
         In which it was taken, from 0.
     """
 
-    counted: Array
-    expected: Array
+    counted: Annotated[Array, Shape(None, "n_classes"), Within(MIN_POSITIVE, MAX_WEIGHT)]
+    expected: Annotated[Array, Shape(None, "n_classes"), Within(MIN_POSITIVE, MAX_WEIGHT)]
     gain: float
-    round: int
+    round: Count
 
     @property
     def full(self) -> Array:
@@ -111,7 +114,7 @@ class SmoothPair(PairCells):
         What it adds, in nats.
     """
 
-    table: Array
+    table: Annotated[Array, Shape(None, "n_classes"), Bounded]
 
 
 @dataclass(frozen=True, eq=False)

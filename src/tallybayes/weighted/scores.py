@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tallybayes import _kernels
 from tallybayes.parameters import Term
 from tallybayes.parameters.formula import CellTable, PairedCells
+from tallybayes.persistence import Bounded, Shape
 from tallybayes.tables import Empty, Table
 from tallybayes.threads import get_num_threads
 from tallybayes.weighted.cells import ColumnCells
@@ -57,9 +58,9 @@ class Weights:
         γ.
     """
 
-    terms: Array
-    deviations: Array
-    offsets: Array
+    terms: Annotated[Array, Shape("n_terms"), Bounded]
+    deviations: Annotated[Array, Shape("n_classes", "n_terms"), Bounded]
+    offsets: Annotated[Array, Shape("n_classes"), Bounded]
     scale: float
 
     def by_class(self) -> Array:

@@ -16,10 +16,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.persistence import Bounded, Shape, Within
 from tallybayes.weighted.cells import ColumnCells, coarse
 from tallybayes.weighted.pairs import PairCells, SmoothPair
 
@@ -260,9 +262,9 @@ class SmoothTables:
         The same of pairs; each two columns at most once.
     """
 
-    share: float
-    offset: Array
-    columns: list[Array]
+    share: Annotated[float, Within(0.0, below=1.0)]
+    offset: Annotated[Array, Shape("n_classes"), Bounded]
+    columns: list[Annotated[Array, Shape(None, "n_classes"), Bounded]]
     pairs: list[SmoothPair]
 
     def among(self, sizes: list[int], kept: list[int]) -> SmoothTables:

@@ -12,10 +12,12 @@ would seem most informative.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.persistence import Positive
 from tallybayes.weighted.cells import ColumnCells, into_neighbours, over_neighbours
 from tallybayes.weighted.rows import MIN_COUNT, LearningRows
 
@@ -37,6 +39,7 @@ Cells = NDArray[np.int32]
 STRENGTHS = 0.25 * 2.0 ** np.arange(12)
 WIDTHS = (2.0, 4.0, 8.0, 16.0)  # in cells
 RANK_WIDTHS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)  # in shares of the rows
+KINDS: tuple[tuple[Literal["none", "cells", "rank"], float], ...]
 KINDS = (("none", 1.0), *(("cells", w) for w in WIDTHS), *(("rank", w) for w in RANK_WIDTHS))
 MIN_POSITIVE = 1e-300
 MAX_INTERMEDIATE = 1_000_000  # log-ratios that are compared at once
@@ -57,9 +60,9 @@ class TableChoice:
         a, in rows.
     """
 
-    kernel: str
-    width: float
-    strength: float
+    kernel: Literal["none", "cells", "rank"]
+    width: Positive
+    strength: Positive
 
 
 NULL_TERM = TableChoice("none", 1.0, 1e12)  # a prior so strong that the term is 0

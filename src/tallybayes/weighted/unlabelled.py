@@ -8,7 +8,7 @@ made on the other folds, with soft labels from neither of them.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from tallybayes import _kernels
 from tallybayes.families.text import BINS, TermTable
+from tallybayes.persistence import NonNegative, Shape, Within
 from tallybayes.threads import get_num_threads
 from tallybayes.tokens.counting import Documents
 from tallybayes.weighted.document_learning import LearnedDocuments, finished, some_documents
@@ -461,9 +462,9 @@ class Unlabelled(NamedTuple):
         λ, iteration and held-out log-loss of all that was tried.
     """
 
-    weight: float
-    iterations: int
-    path: Array
+    weight: NonNegative
+    iterations: Annotated[int, Within(1, 2**31)]
+    path: Annotated[Array, Shape(None, 3)]
 
 
 class SoftlyCounted(NamedTuple):

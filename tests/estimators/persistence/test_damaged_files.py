@@ -176,11 +176,8 @@ def test_an_estimator_of_a_newer_version_is_named(path):
     """A whole file, of a class that there is not yet."""
     model = GaussianNB().fit([[0.0], [1.0]], [0, 1])
     model.save(path)
-    header, arrays = persistence.read(path)
-    header["dict"] = [
-        [key, "FutureNB" if key == "estimator" else value] for key, value in header["dict"]
-    ]
-    persistence.write(path, header, arrays)
+    with persistence.opened(path, "model") as (header, tree):
+        persistence.write(path, {**header, "estimator": "FutureNB"}, tree)
     assert "holds a FutureNB" in refused_file(path, path.read_bytes())
 
 

@@ -7,8 +7,8 @@ import copy
 import numpy as np
 import pytest
 
+from estimators.cases import weights_in_a_file, weights_of_a_file
 from tallybayes import WeightedNaiveBayes
-from tallybayes.estimators.table_files import plain_weighting, restored_weighting
 from tallybayes.persistence import Unfit
 
 
@@ -20,7 +20,7 @@ def held():
     X = centres[own] + 0.5 * rng.normal(size=(600, 4))
     weighting = WeightedNaiveBayes().fit(X, own % 3)._model.chosen.weighting
     assert len(weighting.learned.smooth.pairs) == 6
-    return plain_weighting(weighting)
+    return weights_in_a_file(weighting)
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def copied(held):
 
 
 def test_functions_are_read_as_they_were_written(held):
-    again = plain_weighting(restored_weighting(*held))
+    again = weights_in_a_file(weights_of_a_file(*held))
     assert again[0] == held[0]
     assert again[1].keys() == held[1].keys()
     assert all(np.array_equal(again[1][name], array) for name, array in held[1].items())
@@ -43,7 +43,7 @@ def test_files_without_functions_have_none(copied):
     arrays = {name.replace(kept, "part0."): a for name, a in arrays.items() if "smooth" not in name}
     arrays["weighting.shares"] = np.ones(1)
     arrays["weighting.apart"] = arrays["weighting.apart"][: 4 + len(header["parts"][0]["pairs"])]
-    assert restored_weighting(header, arrays).learned.smooth is None
+    assert weights_of_a_file(header, arrays).learned.smooth is None
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_headers_that_do_not_fit_are_refused(copied, change, said):
     header, arrays = copied
     change(header["smooth"])
     with pytest.raises(Unfit, match=said):
-        restored_weighting(header, arrays)
+        weights_of_a_file(header, arrays)
 
 
 def test_functions_are_never_all_of_a_model(copied):
@@ -73,7 +73,7 @@ def test_functions_are_never_all_of_a_model(copied):
     header["smooth"]["share"] = 1.0
     arrays["weighting.shares"] = np.zeros(len(header["parts"]))
     with pytest.raises(Unfit, match="share is below 1"):
-        restored_weighting(header, arrays)
+        weights_of_a_file(header, arrays)
 
 
 def test_a_pair_that_stands_twice_is_refused(copied):
@@ -82,7 +82,7 @@ def test_a_pair_that_stands_twice_is_refused(copied):
     for name in ("pair", "first", "second"):
         arrays[f"weighting.smooth.{name}1"] = arrays[f"weighting.smooth.{name}0"]
     with pytest.raises(Unfit, match="each two columns once"):
-        restored_weighting(header, arrays)
+        weights_of_a_file(header, arrays)
 
 
 @pytest.mark.parametrize("name", ["offset", "column2", "pair3", "first0", "second5"])
@@ -95,7 +95,7 @@ def test_arrays_that_are_missing_or_odd_are_refused(copied, name):
         if name in {"offset", "column2", "pair3"} and array is not None and array.max() == 10**6:
             continue  # a number of nats that a file may hold
         with pytest.raises(Unfit, match="smooth"):
-            restored_weighting(header, some)
+            weights_of_a_file(header, some)
     if whole.dtype == np.float64:
         with pytest.raises(Unfit, match="smooth"):
-            restored_weighting(header, {**arrays, key: np.full_like(whole, np.nan)})
+            weights_of_a_file(header, {**arrays, key: np.full_like(whole, np.nan)})

@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 
 from estimators.averaged_models import averaged, learnings
+from estimators.cases import weights_in_a_file, weights_of_a_file
 from tallybayes import NaiveBayes, WeightedNaiveBayes, leave_one_out, load
-from tallybayes.estimators.table_files import plain_weighting, restored_weighting
 from tallybayes.models import weighted_fit as weighted_learning
 from tallybayes.models.weighted_fit import _expected_variances
 from tallybayes.persistence import Unfit
@@ -157,7 +157,7 @@ def cut_apart(header, arrays):
         (lambda h, a: a.update({"weighting.shares": np.array([0.5, 0.6])}), "sum to 1"),
         (lambda h, a: a.update({"weighting.shares": np.array([1.0])}), "has the shape"),
         (lambda h, a: h["parts"][0]["choices"].pop(), "part0.choices has one for each column"),
-        (lambda h, a: a.pop("weighting.part1.terms"), "lacks weighting.part1.terms"),
+        (lambda h, a: a.pop("weighting.part1.terms"), "part1 lacks 'terms'"),
         (lambda h, a: h["parts"][0].update(more=1), "'more', which this version does not know"),
         (lambda h, a: h["parts"][1]["pairs"].append(h["parts"][1]["pairs"][0]), "lacks|no pair tw"),
         (cut_apart, "similar cells"),
@@ -166,12 +166,12 @@ def cut_apart(header, arrays):
 def test_a_file_whose_parts_do_not_fit_is_refused(what, message):
     x, y = rows(500, 2, 0)
     paired = averaged([learnings(1, x, y)[0]] * 2, [0.5, 0.5])
-    header, arrays = plain_weighting(paired._model.chosen.weighting)
+    header, arrays = weights_in_a_file(paired._model.chosen.weighting)
     header, arrays = copy.deepcopy(header), dict(arrays)
-    assert restored_weighting(header, arrays).pairs == paired.interactions_
+    assert weights_of_a_file(header, arrays).pairs == paired.interactions_
     what(header, arrays)
     with pytest.raises(Unfit, match=message):
-        restored_weighting(header, arrays)
+        weights_of_a_file(header, arrays)
 
 
 @pytest.mark.parametrize("change", ["partial_fit", "forget", "merge", "decay", "new"])

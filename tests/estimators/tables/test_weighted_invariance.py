@@ -16,6 +16,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.class_weight import compute_sample_weight
 
+from estimators.cases import weights_in_a_file, weights_of_a_file
 from tallybayes import (
     NaiveBayes,
     WeightedNaiveBayes,
@@ -25,7 +26,6 @@ from tallybayes import (
     set_num_threads,
 )
 from tallybayes.errors import StaleWarning
-from tallybayes.estimators.table_files import plain_weighting, restored_weighting
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*(no column|alone|fewer than|left out)")
 
@@ -197,7 +197,7 @@ def test_a_shorter_model_does_not_depend_on_the_order():
 
 def test_a_file_keeps_the_unit_and_one_of_0_1_0_took_weights_as_rows():
     model = WeightedNaiveBayes().fit(X, Y, sample_weight=np.full(len(Y), 4.0))
-    header, arrays = plain_weighting(model._model.chosen.weighting)
-    assert restored_weighting(header, arrays).unit == 4.0
+    header, arrays = weights_in_a_file(model._model.chosen.weighting)
+    assert weights_of_a_file(header, arrays).unit == 4.0
     old = load(FILES / "0.1.0" / "weighted.tally")
     assert old._model.chosen.weighting.unit == 1.0

@@ -1,0 +1,589 @@
+"""Models to files and back: parameters, how a table is read, and weights.
+
+The classes that a file holds have its rules as annotations, here or where their values are, and
+:func:`tallybayes.persistence.fit` holds the file to them. What has to fit between values is checked
+where these are put together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from dataclasses import replace as replaced
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import families
+from tallybayes.families.choice import ReadAs
+from tallybayes.families.registry import family_of_class, is_family, name_of_family
+from tallybayes.models.calibration import Calibration, Isotonic, Temperature
+from tallybayes.models.declarations import (
+    KINDS,
+    Declared,
+    Reading,
+    need_family,
+    need_two_levels,
+)
+from tallybayes.models.rows import Names
+from tallybayes.models.table import Chosen, TableModel
+from tallybayes.models.weighted import WeightedModel
+from tallybayes.models.weighting import Weighting
+from tallybayes.persistence import (
+    Ascending,
+    Distinct,
+    NonNegative,
+    Shape,
+    Sizes,
+    Tree,
+    Within,
+    constructed,
+    distinct,
+    fit,
+    joined,
+    need,
+    numbered,
+)
+from tallybayes.weighted.cells import ColumnCells
+from tallybayes.weighted.learned import Averaged, Learned
+from tallybayes.weighted.pairs import PairCells, PairTerm, SmoothPair
+from tallybayes.weighted.scores import Weights
+from tallybayes.weighted.splines import SmoothTables
+
+__all__ = [
+    "field_values",
+    "plain",
+    "plain_choices",
+    "plain_table",
+    "plain_weighting",
+    "restore_choices",
+    "restore_table",
+    "restore_weighting",
+    "restored",
+    "restored_parameters",
+    "restored_weighting",
+]
+
+
+Array = NDArray[np.float64]
+T = TypeVar("T", bound=np.generic)
+
+# ---- parameters: families, types and NumPy types by name -----------------------------------------
+PRIORS = {
+    prior.__name__: prior
+    for prior in (
+        families.Beta,
+        families.Complement,
+        families.Dirichlet,
+        families.Gamma,
+        families.NormalInverseGamma,
+        families.NormalInverseWishart,
+    )
+}
+"""What a file can name besides the families of columns; nothing else is looked up by a name."""
+
+FAMILY = "tallybayes.family"  # the key that marks a family among parameters
+TYPE = "tallybayes.type"  # marks a type among the keys of columns=
+TYPES = {t.__name__: t for t in KINDS}
+DTYPE = "tallybayes.dtype"  # marks a NumPy type among them
+
+
+def field_values(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass by name, as they are."""
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+def plain(value: Any) -> Any:
+    """Parameters with each family as a dict of its name and fields."""
+    if type(value) in PRIORS.values() or name_of_family(type(value)) is not None:
+        return {FAMILY: type(value).__name__, **plain(field_values(value))}
+    if is_family(value):
+        raise TypeError(
+            f"the family {type(value).__name__} has no name that a model file could hold: give it "
+            "one with tallybayes.register_family, here and where the file is read"
+        )
+    if isinstance(value, dict):
+        return {plain(key): plain(v) for key, v in value.items()}
+    if isinstance(value, list):
+        return [plain(v) for v in value]
+    if isinstance(value, type) and value in TYPES.values():
+        return (TYPE, value.__name__)
+    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
+        return (DTYPE, np.dtype(value).str)
+    return value
+
+
+def restored(value: Any, where: str) -> Any:
+    """The inverse of :func:`plain`.
+
+    Raises
+    ------
+    Unfit
+        For a family, a type or a field that this version does not have.
+    """
+    if isinstance(value, dict):
+        made = {restored(k, where): restored(v, f"{where}[{k!r}]") for k, v in value.items()}
+        if FAMILY not in made:
+            return made
+        name = fit(str, made.pop(FAMILY), f"the family of {where}")
+        family: Any = PRIORS.get(name) or family_of_class(name)
+        need(family is not None, f"{where} names the family {name!r}, which is not known here")
+        known = {field.name for field in fields(family)}
+        for key in made:
+            need(key in known, f"{where}: {name} has no {key!r}")
+        return constructed(family, where, **made)
+    if isinstance(value, list):
+        return [restored(v, f"{where}[{i}]") for i, v in enumerate(value)]
+    if isinstance(value, tuple) and len(value) == 2 and value[0] in (TYPE, DTYPE):
+        name = fit(str, value[1], where)
+        if value[0] == DTYPE:
+            return constructed(np.dtype, where, name[:32])
+        need(name in TYPES, f"{where} names the type {name!r}")
+        return TYPES[name]
+    return value
+
+
+def restored_parameters(estimator_type: Any, given: Any) -> Any:
+    """The estimator with its parameters, which are checked where they are used."""
+    parameters = restored(given, "parameters")
+    need(isinstance(parameters, dict), "parameters is a dict")
+    known = estimator_type._get_param_names()
+    for name in parameters:
+        need(name in known, f"parameters has {str(name)[:100]!r}, which this version lacks")
+    return constructed(estimator_type, "parameters", **parameters)
+
+
+# ---- how the tally of a table is read ------------------------------------------------------------
+CALIBRATIONS: dict[Any, Any] = {c.__name__: c for c in (Temperature, Isotonic)}
+
+
+class _OfType(NamedTuple):
+    kinds: list[str]
+    family: Any
+
+
+class _Chosen(NamedTuple):
+    alpha: NonNegative | None
+    stale: bool
+    calibration: Literal["Temperature", "Isotonic"] | None
+    held: Any
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Table:
+    names: Distinct
+    firm: Distinct | None = None
+    families: dict[str, Any]
+    groups: dict[Annotated[tuple[str, ...], distinct], Any]
+    by_type: list[_OfType]
+    reading: dict[str, Any]
+    chosen: _Chosen
+    with_strings: Distinct | None = None
+
+
+def plain_table(model: TableModel) -> dict[str, Any]:
+    """What a table's model has beside its tally, as plain values."""
+    reading = model.reading._asdict()
+    what = reading.pop("declared")
+    calibration = model.chosen.calibration
+    table = {
+        "names": model.seen.seen,
+        "firm": [name for name in model.seen.seen if name in model.seen.firm],
+        "families": plain(what.families),
+        "groups": plain(what.groups),
+        "by_type": [[list(kinds), plain(family)] for kinds, family in what.by_type],
+        "reading": reading,
+        "chosen": {
+            "alpha": model.chosen.alpha,
+            "stale": model.chosen.stale,
+            "calibration": None if calibration is None else type(calibration).__name__,
+            "held": {} if calibration is None else field_values(calibration),
+        },
+    }
+    return table | ({"with_strings": sorted(model.with_strings)} if model.with_strings else {})
+
+
+def restore_table(model: TableModel, given: Any) -> None:
+    """The inverse of :func:`plain_table`: sets what the model has beside its tally.
+
+    Raises
+    ------
+    Unfit
+        Where it does not fit the tally.
+    """
+    held: _Table = fit(_Table, given, "table")
+
+    def family_of(key: Any, plain: Any) -> Any:
+        """The family of a column by itself, or of a group."""
+        family = restored(plain, f"table, of {key!r}")
+        constructed(need_family, "table", key, family)
+        together = None if family is None else family.together
+        group = isinstance(key, tuple)
+        need((together is not None) == group, f"{key!r} has a family of groups or single columns")
+        return family
+
+    groups = {names: family_of(names, family) for names, family in held.groups.items()}
+    for names, family in groups.items():
+        constructed(family.check_group, f"the prior of {names!r}", len(names))
+    declared = Declared(
+        {name: family_of(name, family) for name, family in held.families.items()},
+        groups,
+        tuple([(tuple(kinds), family_of(str(kinds), family)) for kinds, family in held.by_type]),
+    )
+    firm = held.names if held.firm is None else held.firm  # files of 0.1.0 have columns only
+    need(set(held.names).issuperset(firm), "firm names some of the columns")
+    model.seen = Names(held.names, frozenset(firm))
+    model.with_strings = frozenset(held.with_strings or ())
+    model.reading = fit(Reading, {**held.reading, "declared": declared}, "table.reading")
+    alpha, stale, kind, values = held.chosen
+    calibration: Calibration | None = None
+    if kind is not None:
+        calibration = fit(CALIBRATIONS[kind], values, "calibration")
+    if isinstance(calibration, Isotonic):
+        k = len(model.schema.classes)
+        lengths = [len(knots) for knots in calibration.knots]
+        need(len(lengths) == (1 if k == 2 else k), "calibration has a curve for each class")
+        same = lengths == [len(values) for values in calibration.values]
+        need(same and 0 not in lengths, "calibration has a value at each knot")
+    model.chosen = Chosen(alpha, calibration, stale)
+    _need_declared(model, declared)
+
+
+def _need_declared(model: TableModel, what: Declared) -> None:
+    """Raises where a column is counted as something that its family does not read."""
+    known = set(model.seen.seen)
+    for group, tally in zip(model.schema.groups, model.tally.groups, strict=True):
+        names = group.names or ()
+        need(known.issuperset(names), f"names has the columns that are counted, {names!r}")
+        if group.kind in ("sums", "cross"):
+            kind = what.together.get(names)
+            need(kind == group.kind, f"{names!r} is counted as the group that is declared")
+            continue
+        name = names[0]
+        family = what.families.get(name)
+        counted = {"levels": "levels", "terms": "documents"}.get(group.kind, "numbers")
+        reads = None if family is None else family.reads
+        need(
+            reads == counted if "documents" in (reads, counted) else reads in (None, counted),
+            f"{name!r} is counted as what a {type(family).__name__} reads",
+        )
+        if counted == "documents":
+            words = what.analyzers[name].in_words
+            need(group.terms == words, f"{name!r} is counted as its terms are")
+        declared = what.levels(name)
+        if group.kind == "levels" and declared is not None:
+            assert group.levels is not None
+            need(
+                set(declared).issuperset(group.levels[0].tolist()),
+                f"{name!r} has the levels that are declared",
+            )
+        if group.kind == "grid" and what.least(name) > 0:
+            values = tally.values()  # type: ignore[attr-defined]
+            lowest = float(values.min(initial=np.inf))
+            need(lowest >= 0.0, f"{name!r} has numbers that its family does not read")
+    constructed(need_two_levels, "table", model.tally, what)
+
+
+# ---- the chosen families of columns of numbers: one array for each field -------------------------
+# A file without them, such as one of 0.1.0, can be read: the choices are then made again, with the
+# same result.
+FAMILIES: tuple[Literal["gaussian", "atoms", "bins", "smooth", "counts"], ...]
+FAMILIES = ("gaussian", "atoms", "bins", "smooth", "counts")
+
+Whole = Annotated[NDArray[np.int64], Shape("n")]
+
+
+class _Choices(NamedTuple):
+    column: Annotated[Whole, Within(0), Ascending()]
+    family: Annotated[Whole, Within(0, len(FAMILIES) - 1)]
+    likelihood: Annotated[Array, Shape("n")]
+    bins: Whole
+    width: Whole
+    strength: Annotated[Array, Shape("n")]
+
+
+def plain_choices(model: TableModel) -> Tree:
+    """The choices of a table's model as arrays: the place of each column among all, and what it is
+    read as."""
+    if isinstance(model, WeightedModel) or not len(model.schema.classes):
+        return {}
+    place = {name: i for i, name in enumerate(model.seen.seen)}
+    made = [
+        (place[name], FAMILIES.index(c.family), c.likelihood, c.bins, c.width, c.strength)
+        for name, c in model.choices.items()
+        if np.isfinite(c.likelihood)
+    ]
+    columns = zip(_Choices._fields, zip(*sorted(made), strict=True), strict=False)
+    of_floats = ("likelihood", "strength")
+    return {name: np.array(of, "f8" if name in of_floats else "i8") for name, of in columns}
+
+
+def restore_choices(model: TableModel, given: Any) -> None:
+    """The inverse of :func:`plain_choices`.
+
+    Raises
+    ------
+    Unfit
+        For what no choice is, or that of no such column.
+    """
+    need(isinstance(given, dict), "choices are arrays")
+    if not given:
+        return
+    need(not isinstance(model, WeightedModel), "a weighted model has no choices of families")
+    held = fit(_Choices, given, "choices", {"n": np.size(given.get("column"))})
+    names = model.seen.seen
+    need(held.column.max(initial=-1) < len(names), "choices name the columns that there are")
+    rows = zip(*(of.tolist() for of in held), strict=True)
+    choices = {names[j]: ReadAs(FAMILIES[kind], *rest) for j, kind, *rest in rows}
+    fits = len(model.schema.classes) > 0 and model.take_choices(choices)
+    need(fits, "choices are what columns of numbers can be read as")
+
+
+# ---- weights: to a file --------------------------------------------------------------------------
+INCREASE = "log_loss_increase"  # which files call its price
+
+
+def plain_weighting(weighting: Weighting) -> tuple[dict[str, Any], Tree]:
+    """Header and arrays of a weighting."""
+    learned, smooth = weighting.learned, weighting.learned.smooth
+    parts = [_plain_part(part) for part in learned.parts]
+    figures = asdict(weighting.figures).items()
+    header: Tree = {
+        "classes": weighting.classes,
+        "figures": {"price" if name == INCREASE else name: value for name, value in figures},
+        "out": weighting.out,
+        "unit": weighting.unit,
+        "prior_share": weighting.prior_share,
+        "duplicates": learned.duplicates,
+        "nearly": learned.nearly,
+        "columns": [[column.name, column.levels] for column in learned.columns],
+        "parts": [part for part, _ in parts],
+    }
+    tree: Tree = {
+        "shares": learned.shares,
+        "shift": weighting.shift,
+        "apart": weighting.apart,
+        "confused": weighting.confused,
+        "edges": [column.edges for column in learned.columns],
+        "part": [arrays for _, arrays in parts],
+    }
+    if smooth is not None:
+        pairs = [[p.first, p.second, *p.sizes] for p in smooth.pairs]
+        header["smooth"] = {"share": smooth.share, "pairs": pairs}
+        of_pairs = {"pair": [p.table for p in smooth.pairs], **_maps(smooth.pairs)}
+        tree["smooth"] = {"offset": smooth.offset, "column": smooth.columns, **of_pairs}
+    if weighting.text is not None:
+        held = asdict(weighting.text)
+        header["text"] = {**held, **{name: held[name].tolist() for name in ("weights", "apart")}}
+    return header, tree
+
+
+def _plain_part(part: Learned) -> tuple[dict[str, Any], Tree]:
+    """Header and arrays of what one fit gave."""
+    header = {
+        "scale": part.weights.scale,
+        "round_scales": [then.scale for then in part.rounds],
+        "corrected": part.corrections is not None,
+        "choices": [asdict(choice) for choice in part.choices],
+        "pairs": [[p.first, p.second, *p.sizes, p.gain, p.round] for p in part.pairs],
+    }
+    weights, *rounds = (
+        {"terms": some.terms, "deviations": some.deviations, "offsets": some.offsets}
+        for some in (part.weights, *part.rounds)
+    )
+    of_pairs = {
+        "counted": [pair.counted for pair in part.pairs],
+        "expected": [pair.expected for pair in part.pairs],
+        **_maps(part.pairs),
+    }
+    more = {"round": rounds, "correction": part.corrections}
+    return header, {"offset": part.offset, **weights, **of_pairs, **more}
+
+
+def _maps(pairs: Sequence[PairCells]) -> Tree:
+    """The coarser cells of the columns of each pair."""
+    return {"first": [p.maps[0] for p in pairs], "second": [p.maps[1] for p in pairs]}
+
+
+# ---- weights: from a file ------------------------------------------------------------------------
+def restored_weighting(header: Any, tree: Any) -> Weighting:
+    """The inverse of :func:`plain_weighting`.
+
+    Raises
+    ------
+    Unfit
+        Where its parts do not fit each other.
+    """
+    given = joined(header, tree, "weighting")
+    if "parts" not in given:  # of before models were averages; those of 0.1.0 took weights as rows
+        given.pop("table", None)  # which followed from the counts
+        part = {name: given.pop(name) for name in PART if name in given}
+        given |= {"parts": [{}], "part": {0: part}, "shares": np.ones(1)}
+        given["confused"] = np.zeros((0, 3))
+    k = np.size(given.get("classes", ()))
+    known, columns = {"n_classes": k}, []
+    edges = fit(dict[int, Any], given.pop("edges", {}), "weighting.edges")
+    rows = fit(list[_Column], given.pop("columns", None), "weighting.columns")
+    for j, (name, levels) in enumerate(rows):
+        cuts = edges.get(j)
+        need(levels is not None or cuts is not None, f"the file lacks weighting.edges{j}")
+        n_cells = len(levels or ()) + 1 + (0 if cuts is None else np.size(cuts) + 1)
+        values = {"name": name, "levels": levels, "edges": cuts, "counts": np.zeros((n_cells, k))}
+        columns.append(fit(ColumnCells, values, f"weighting.columns[{j}]"))
+    need(len({c.name for c in columns}) == len(columns), "weighting.columns are distinct")
+    sizes = [column.n_cells for column in columns]
+    parts = fit(list[Any], given.pop("parts"), "weighting.parts")
+    need(len(parts) > 0, "weighting has a part")
+    for m, arrays in enumerate(numbered(given, "part", len(parts), "weighting")):
+        where = f"weighting.part{m}"
+        parts[m] = _learned(joined(parts[m], arrays, where), columns, known, where)
+    smooth = fit(dict[str, Any] | None, given.pop("smooth", None), "weighting.smooth")
+    if smooth is not None:
+        tables = {"table": "pair"}
+        smooth["pairs"] = _pairs(SmoothPair, smooth, tables, columns, known, "weighting.smooth")
+        smooth["columns"] = numbered(smooth, "column", len(columns), "weighting.smooth")
+        smooth = fit(SmoothTables, smooth, "weighting.smooth", known)
+        need([len(of) for of in smooth.columns] == sizes, "weighting.smooth.column fits its cells")
+        together = {frozenset((pair.first, pair.second)) for pair in smooth.pairs}
+        need(len(together) == len(smooth.pairs), "weighting.smooth.pairs has each two columns once")
+    learned = {
+        "columns": columns,
+        "parts": parts,
+        "smooth": smooth,
+        "tested": np.arange(0),
+        "log_proba": np.zeros((0, k)),
+        "gained": np.zeros(0),
+        **{name: given.pop(name) for name in ("shares", "duplicates", "nearly") if name in given},
+    }
+    averaged = fit(Averaged, learned, "weighting", {"n_parts": len(parts)})
+    for key, other in (*averaged.duplicates.items(), *averaged.nearly.items()):
+        need(max(key, other) < len(columns), "weighting names the columns that there are")
+    total = float(averaged.shares.sum()) + (0.0 if smooth is None else smooth.share)
+    need(abs(total - 1.0) < 1e-9, "weighting.shares sum to 1")
+    _need_cells_alike(averaged)
+    figures = fit(dict[str, Any], given.get("figures"), "weighting.figures").items()
+    given["figures"] = {INCREASE if name == "price" else name: value for name, value in figures}
+    given["learned"], n_terms = averaged, len(columns) + len(averaged.pairs)
+    found: Weighting = fit(Weighting, given, "weighting", {**known, "n_terms": n_terms})
+    cases, text = found.confused[:, :2], found.text
+    known = (cases < k) & (cases % 1.0 == 0.0)
+    need(bool(known.all()), "weighting.confused is of its classes")
+    fits = text is None or len(text.names) == len(text.weights) == len(text.apart) > 0
+    need(fits, "weighting.text has a weight for each column")
+    return found
+
+
+class _Column(NamedTuple):
+    name: str
+    levels: Distinct | None
+
+
+PART = (
+    *("scale", "round_scales", "corrected", "choices", "pairs", "offset", "terms", "deviations"),
+    *("offsets", "round", "counted", "expected", "first", "second", "correction"),
+)
+"""What a file has of one fit."""
+
+
+def _learned(given: Tree, columns: list[ColumnCells], known: Sizes, where: str) -> Learned:
+    """What one fit gave."""
+    tables = {"counted": "counted", "expected": "expected"}
+    pairs = _pairs(PairTerm, given, tables, columns, known, where)
+    scales = fit(list[Any], given.pop("round_scales", None), f"{where}.round_scales")
+    rounds = []
+    for r, held in enumerate(numbered(given, "round", len(scales), where)):
+        there = len(columns) + sum(pair.round < r for pair in pairs)
+        held = joined({"scale": scales[r]}, held, f"{where}.round{r}")
+        rounds.append(fit(Weights, held, f"{where}.round{r}", {**known, "n_terms": there}))
+    sizes = [cells.n_cells for cells in [*columns, *pairs]]
+    names = ("terms", "deviations", "offsets", "scale")
+    weights = {name: given.pop(name) for name in names if name in given}
+    corrected = fit(bool, given.pop("corrected", None), f"{where}.corrected")
+    corrections = numbered(given, "correction", len(sizes), where) if corrected else None
+    given |= {
+        "columns": columns,
+        "pairs": pairs,
+        "rounds": rounds,
+        "weights": fit(Weights, weights, where, {**known, "n_terms": len(sizes)}),
+        "corrections": corrections,
+        "nearly": {},
+        "tested": np.arange(0),
+        "log_proba": np.zeros((0, known["n_classes"])),
+    }
+    part: Learned = fit(Learned, given, where, known)
+    need(len(part.choices) == len(columns), f"{where}.choices has one for each column")
+    need(all(pair.round <= len(scales) for pair in pairs), f"{where}.pairs are of its rounds")
+    fits = part.corrections is None or [len(table) for table in part.corrections] == sizes
+    need(fits, f"{where}.correction has a row for each cell")
+    return part
+
+
+def _pairs(
+    kind: Any,
+    given: Tree,
+    tables: dict[str, str],
+    columns: list[ColumnCells],
+    known: Sizes,
+    where: str,
+) -> list[Any]:
+    """Pairs of columns, from rows in the header and arrays by number; `tables` are their fields and
+    how files call them."""
+    rows = fit(list[list[Any]], given.pop("pairs", None), f"{where}.pairs")
+    names = {"first": "first", "second": "second", **tables}
+    held = {field: numbered(given, name, len(rows), where) for field, name in names.items()}
+    pairs = []
+    for i, row in enumerate(rows):
+        at, more = f"{where}.pairs[{i}]", ("gain", "round") if kind is PairTerm else ()
+        need(len(row) == 4 + len(more), f"{at} has {4 + len(more)} elements, not {len(row)}")
+        arrays = {field: of[i] for field, of in held.items()}
+        maps = arrays.pop("first"), arrays.pop("second")
+        values = {"first": row[0], "second": row[1], "maps": maps, "sizes": tuple(row[2:4])}
+        values |= dict(zip(more, row[4:], strict=True)) | arrays
+        pair = fit(kind, values, at, known)
+        need(pair.first != pair.second, f"{at} is of two columns")
+        need(max(pair.first, pair.second) < len(columns), f"{at} is of columns that there are")
+        for j, cells, size in zip((pair.first, pair.second), pair.maps, pair.sizes, strict=True):
+            fits = len(cells) == columns[j].n_cells and cells.max() < size <= len(cells)
+            need(fits, f"{at} has coarser cells, {size} for each column")
+        fits = all(len(getattr(pair, field)) == pair.n_cells for field in tables)
+        need(fits, f"{at} has a row for each of its cells")
+        pairs.append(pair)
+    return pairs
+
+
+def _need_cells_alike(averaged: Averaged) -> None:
+    """Raises where pairs of the same columns cut them so differently that together they have far
+    more cells than the file holds: parts that were learned of nearly the same rows do not."""
+    for pair in averaged.pairs:
+        each: list[PairCells] = [member.pair for member in pair.members]
+        each += [] if pair.smooth is None else [pair.smooth]
+        held = sum(cells.n_cells for cells in each)
+        parts = {m.part for m in pair.members}
+        need(len(parts) == len(pair.members), "a part of weighting has no pair twice")
+        need(
+            pair.n_cells <= 2 * len(each) * held,
+            "the parts of weighting cut the columns of a pair into similar cells",
+        )
+
+
+def restore_weighting(model: TableModel, weighting: Weighting) -> None:
+    """Gives a model its weights; raises Unfit where they are not of what is counted."""
+    need(isinstance(model, WeightedModel), "only a weighted model has weights")
+    known = set(model.schema.classes.tolist())
+    need(known.issuperset(weighting.classes.tolist()), "weights are of classes that there are")
+    holds: dict[str, set[str]] = {}
+    for group in model.schema.groups:
+        for name in group.names or ():
+            holds.setdefault(name, set()).add(group.kind)
+    kinds = {c.name: "levels" if c.edges is None else "grid" for c in weighting.learned.columns}
+    for name, kind in kinds.items():
+        fits = name not in holds or bool({kind, "grid"} & holds[name])
+        need(fits, f"weights of {name!r} are of what is counted of it")
+    declared = model.reading.declared
+    for name in () if weighting.text is None else weighting.text.names:
+        kind = "terms" if name in declared.analyzers else "levels"  # of prose
+        fits = kind == "terms" or name not in declared.families
+        fits = fits and kind in holds.get(name, {kind})
+        need(fits, f"weights of {name!r} are of what is counted of it")
+    model.chosen = replaced(model.chosen, weighting=weighting)
