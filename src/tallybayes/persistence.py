@@ -64,21 +64,13 @@ __all__ = [
     "constructed",
     "distinct",
     "dtype_of",
-    "each",
-    "either",
     "fit",
-    "flag",
     "flat",
     "joined",
-    "mapping",
     "need",
     "nested",
     "numbered",
-    "one_of",
     "opened",
-    "optional",
-    "record",
-    "text",
     "write",
 ]
 
@@ -706,94 +698,3 @@ def joined(header: Any, tree: Tree, where: str) -> Any:
         need(isinstance(tree[key], dict), f"{where}.{str(key)[:100]} is no array")
         found[key] = joined(header[key], tree[key], f"{where}.{key}")
     return found
-
-
-# ---- rules without annotations, for what the command line keeps beside a model -------------------
-_Rule = Callable[[Any, str], Any]
-
-
-def text(value: Any, where: str) -> str:
-    """A string."""
-    if not isinstance(value, str):
-        _refuse(where, "is a string", value)
-    return value
-
-
-def flag(value: Any, where: str) -> bool:
-    """True or False."""
-    if not isinstance(value, bool):
-        _refuse(where, "is true or false", value)
-    return value
-
-
-def one_of(*choices: str) -> _Rule:
-    """One of these strings."""
-
-    def check(value: Any, where: str) -> str:
-        if not isinstance(value, str) or value not in choices:
-            _refuse(where, f"is one of {', '.join(choices)}", value)
-        return value
-
-    return check
-
-
-def optional(check: _Rule) -> _Rule:
-    """None, or what fits."""
-    return lambda value, where: None if value is None else check(value, where)
-
-
-def either(*checks: _Rule) -> _Rule:
-    """What fits one of the checks."""
-
-    def check(value: Any, where: str) -> Any:
-        for one in checks[:-1]:
-            try:
-                return one(value, where)
-            except Unfit:
-                continue
-        return checks[-1](value, where)
-
-    return check
-
-
-def each(check: _Rule, *, of: Any = list, length: int | None = None) -> _Rule:
-    """A list (or a tuple) whose elements fit; of this length, if it is given."""
-
-    def checked(value: Any, where: str) -> Any:
-        if type(value) is not of:
-            _refuse(where, f"is a {of.__name__}", value)
-        if length is not None and len(value) != length:
-            _refuse(where, f"has {length} elements", len(value))
-        return of([check(v, f"{where}[{i}]") for i, v in enumerate(value)])
-
-    return checked
-
-
-def mapping(key: _Rule, value: _Rule) -> _Rule:
-    """A dict whose keys and values fit."""
-
-    def checked(given: Any, where: str) -> dict[Any, Any]:
-        if not isinstance(given, dict):
-            _refuse(where, "is a dict", given)
-        return {key(k, f"a key of {where}"): value(v, f"{where}[{k!r}]") for k, v in given.items()}
-
-    return checked
-
-
-def record(checks: Mapping[str, _Rule], defaults: Mapping[str, Any] | None = None) -> _Rule:
-    """A dict with these keys. Those with a default may be absent, as they are in older files."""
-    defaults = defaults or {}
-
-    def checked(given: Any, where: str) -> dict[str, Any]:
-        if not isinstance(given, dict):
-            _refuse(where, "is a dict", given)
-        for key in given:
-            if key not in checks:
-                raise Unfit(f"{where} has {key!r}, which this version does not know")
-        found = {**defaults, **given}
-        for key in checks:
-            if key not in found:
-                raise Unfit(f"{where} lacks {key!r}")
-        return {key: check(found[key], f"{where}.{key}") for key, check in checks.items()}
-
-    return checked

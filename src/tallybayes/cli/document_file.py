@@ -16,7 +16,7 @@ from tallybayes.cli.kinds import KnownClasses, digest_of
 from tallybayes.errors import ModelFileError
 from tallybayes.estimators.saving import save
 from tallybayes.estimators.text import TextNB
-from tallybayes.persistence import Unfit, flag, optional, record, text
+from tallybayes.persistence import Unfit, fit
 from tallybayes.tables import Column, Strings
 
 __all__ = ["DocumentFile"]
@@ -24,16 +24,16 @@ __all__ = ["DocumentFile"]
 
 Array = NDArray[np.float64]
 
-METADATA = record(
-    {
-        "target": optional(text),
-        "column": optional(text),
-        "made": optional(text),
-        "flatten": flag,
-    },
-    {"target": None, "column": None, "made": None, "flatten": False},
-)
-"""What the command line keeps beside a model."""
+
+@dataclass(frozen=True)
+class Kept:
+    """What the command line keeps beside a model."""
+
+    target: str | None = None
+    column: str | None = None
+    made: str | None = None
+    flatten: bool = False
+
 
 PREDICTED_CHARACTERS = 1 << 20  # of a batch to predict: few, so that predictions come soon
 COUNTED_CHARACTERS = 1 << 24  # characters of a batch to count
@@ -74,10 +74,10 @@ class DocumentFile(KnownClasses):
         ModelFileError
         """
         try:
-            own = METADATA(extra.get("cli", {}), "the command line's part")
+            own: Kept = fit(Kept, extra.get("cli", {}), "the command line's part")
         except Unfit as error:
             raise ModelFileError(f"{path} is whole, but no model file: {error}") from error
-        return cls(model, own["target"], own["column"], own["made"], own["flatten"])
+        return cls(model, own.target, own.column, own.made, own.flatten)
 
     def save(self, path: str) -> None:
         """Writes the file; one that is there is replaced whole or not at all."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,21 +22,11 @@ from tallybayes.estimators.saving import save
 from tallybayes.estimators.table_base import TableClassifier
 from tallybayes.models.table import TableModel
 from tallybayes.models.weighted import Term
-from tallybayes.persistence import (
-    Unfit,
-    each,
-    either,
-    flag,
-    mapping,
-    one_of,
-    optional,
-    record,
-    text,
-)
+from tallybayes.persistence import Unfit, constructed, fit
 from tallybayes.sources.cells import Kind
 from tallybayes.sources.contract import RowsKept
 from tallybayes.sources.opening import header_hint
-from tallybayes.sources.options import MISSING, THOUSANDS, DateOrder, Spelling
+from tallybayes.sources.options import MISSING, DateOrder, Spelling
 from tallybayes.tables import Column, Empty, Numbers, Table
 from tallybayes.tables.columns import stacked, values_of
 from tallybayes.validation import read_groups
@@ -46,34 +36,24 @@ __all__ = ["ModelFile", "state_of"]
 
 Array = NDArray[np.float64]
 
-STRINGS = either(each(text), each(text, of=tuple))
-OWN = record(
-    {
-        "target": optional(text),
-        "made": optional(text),
-        "weight": optional(text),
-        "kinds": mapping(text, optional(one_of(*get_args(Kind)))),
-        "missing": STRINGS,
-        "missing_of": mapping(text, STRINGS),
-        "decimal": one_of(".", ","),
-        "thousands": optional(one_of(*THOUSANDS.values())),
-        "dates": one_of(*get_args(DateOrder)),
-        "flatten": flag,
-    },
-    {
-        "target": None,
-        "made": None,
-        "weight": None,
-        "kinds": {},
-        "missing": list(MISSING),
-        "missing_of": {},
-        "decimal": ".",
-        "thousands": None,
-        "dates": "ymd",
-        "flatten": False,
-    },
-)
-"""What the command line keeps beside a model."""
+Strings = list[str] | tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What the command line keeps beside a model."""
+
+    target: str | None = None
+    made: str | None = None
+    weight: str | None = None
+    kinds: dict[str, Kind | None] = field(default_factory=dict)
+    missing: Strings = MISSING
+    missing_of: dict[str, Strings] = field(default_factory=dict)
+    decimal: str = "."
+    thousands: str | None = None
+    dates: DateOrder = "ymd"
+    flatten: bool = False
+
 
 RENAMED = {"gaps": "missing", "gaps_of": "missing_of"}
 """What files of earlier versions call an entry, and what it is called now."""
@@ -137,29 +117,22 @@ class ModelFile(KnownClasses):
                 f"{path} holds a {type(model).__name__}; the command line works with models of "
                 "tables and of text, such as tallybayes fit makes. Use this one from Python"
             )
+        where = "the command line's part"
         try:
-            mine = OWN(_renamed(extra.get("cli", {})), "the command line's part")
+            mine: Kept = fit(Kept, _renamed(extra.get("cli", {})), where)
+            missing_of = {name: tuple(strings) for name, strings in mine.missing_of.items()}
+            marks = mine.decimal, missing_of, mine.thousands, mine.dates
+            spelling = constructed(Spelling, where, tuple(mine.missing), *marks)
         except Unfit as error:
-            raise ModelFileError(f"{path} is whole, but no model file: {error}") from error
-        missing_of = {name: tuple(strings) for name, strings in mine["missing_of"].items()}
-        try:
-            spelling = Spelling(
-                tuple(mine["missing"]),
-                mine["decimal"],
-                missing_of,
-                mine["thousands"],
-                mine["dates"],
-            )
-        except ValueError as error:
             raise ModelFileError(f"{path} is whole, but no model file: {error}") from error
         file = cls(
             model,
-            mine["target"],
-            mine["kinds"],
+            mine.target,
+            mine.kinds,
             spelling,
-            mine["made"],
-            weight_column=mine["weight"],
-            flatten=mine["flatten"],
+            mine.made,
+            weight_column=mine.weight,
+            flatten=mine.flatten,
         )
         for name in file.table.counted:  # Python may have taught it more since
             file.kinds[name] = file.kind(name)
