@@ -690,9 +690,9 @@ def numbered(tree: Tree, name: str, n: int, where: str) -> list[Any]:
     return [held[i] for i in range(n)]
 
 
-def joined(header: Any, tree: Tree, where: str) -> Any:
+def joined(header: Any, tree: Any, where: str) -> dict[Any, Any]:
     """A header with the arrays in their places."""
-    need(isinstance(header, dict), f"{where} is a dict")
+    need(isinstance(header, dict) and isinstance(tree, dict), f"{where} is a dict")
     found = {**tree, **header}
     for key in tree.keys() & header.keys():
         need(isinstance(tree[key], dict), f"{where}.{str(key)[:100]} is no array")

@@ -26,7 +26,7 @@ from tallybayes.estimators.distributions import (
     class_prior_distribution,
     joint,
 )
-from tallybayes.models.array import ArrayModel
+from tallybayes.models.array import ArrayModel, declared_levels
 from tallybayes.models.base import joined_declared
 from tallybayes.models.class_weights import (
     need_known_labels,
@@ -58,7 +58,6 @@ __all__ = [
     "ArrayClassifier",
     "DiscreteClassifier",
     "GenerativeClassifier",
-    "declared_levels",
     "encode",
     "feature_count",
     "read_rows",
@@ -590,34 +589,6 @@ class GenerativeClassifier(ArrayClassifier):
 
 
 # ---- declared levels: the sets A_j of values that each column can take ---------------------------
-def declared_levels(levels: Any, n_features: int) -> tuple[NDArray[Any], ...]:
-    """The declared values of each column as arrays.
-
-    Raises
-    ------
-    ValueError
-        If there is not one non-empty list of distinct values for each column.
-    """
-    if isinstance(levels, str) or len(levels) != n_features:
-        raise ValueError(
-            f"levels declares {len(levels)} columns, X has {n_features}: give one list of values "
-            "for each column"
-        )
-    declared = []
-    for j, values in enumerate(levels):
-        items = values.tolist() if isinstance(values, np.ndarray) else list(values)
-        array = np.array(values)
-        if array.ndim == 1 and len({type(item) for item in items}) > 1:  # 1 and "1" differ
-            array = np.empty(len(items), dtype=object)
-            array[:] = items
-        if array.ndim != 1 or not len(array):
-            raise ValueError(f"levels[{j}] must be a list of at least one value, got {values!r}")
-        if len(set(array.tolist())) != len(array):
-            raise ValueError(f"levels[{j}] declares a value twice: {array.tolist()!r}")
-        declared.append(array)
-    return tuple(declared)
-
-
 def encode(
     estimator: Any, x: Any, levels: Any, *, reset: bool, refuse_unknown: bool
 ) -> NDArray[np.int64]:

@@ -16,7 +16,6 @@ from tallybayes.estimators.array_base import (
     ArrayClassifier,
     DiscreteClassifier,
     GenerativeClassifier,
-    declared_levels,
     encode,
     feature_count,
     shares_parameters,
@@ -25,7 +24,7 @@ from tallybayes.families.bernoulli import Bernoulli
 from tallybayes.families.categorical import Categorical
 from tallybayes.families.gaussian import Gaussian, MeanVariance
 from tallybayes.families.multinomial import Complement, Multinomial
-from tallybayes.models.array import ArrayModel
+from tallybayes.models.array import ArrayModel, declared_levels
 from tallybayes.parameters import Formula, Unseen
 from tallybayes.schema import Columns
 from tallybayes.tally.moments import origin_of

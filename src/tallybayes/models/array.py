@@ -20,9 +20,37 @@ from tallybayes.schema import Columns, Schema
 from tallybayes.tables.values import as_text
 from tallybayes.tally import Moments, TableTally
 
-__all__ = ["ArrayModel"]
+__all__ = ["ArrayModel", "declared_levels"]
 
 Array = NDArray[np.float64]
+
+
+def declared_levels(levels: Any, n_features: int) -> tuple[NDArray[Any], ...]:
+    """The declared values of each column as arrays.
+
+    Raises
+    ------
+    ValueError
+        If there is not one non-empty list of distinct values for each column.
+    """
+    if isinstance(levels, str) or len(levels) != n_features:
+        raise ValueError(
+            f"levels declares {len(levels)} columns, X has {n_features}: give one list of values "
+            "for each column"
+        )
+    declared = []
+    for j, values in enumerate(levels):
+        items = values.tolist() if isinstance(values, np.ndarray) else list(values)
+        array = np.array(values)
+        if array.ndim == 1 and len({type(item) for item in items}) > 1:  # 1 and "1" differ
+            array = np.empty(len(items), dtype=object)
+            array[:] = items
+        if array.ndim != 1 or not len(array):
+            raise ValueError(f"levels[{j}] must be a list of at least one value, got {values!r}")
+        if len(set(array.tolist())) != len(array):
+            raise ValueError(f"levels[{j}] declares a value twice: {array.tolist()!r}")
+        declared.append(array)
+    return tuple(declared)
 
 
 class ArrayModel(Model):

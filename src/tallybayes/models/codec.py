@@ -7,32 +7,31 @@ where these are put together.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
-from dataclasses import replace as replaced
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import families
 from tallybayes.families.choice import ReadAs
+from tallybayes.families.class_prior import ClassPrior
 from tallybayes.families.registry import family_of_class, is_family, name_of_family
+from tallybayes.models.array import ArrayModel, declared_levels
+from tallybayes.models.base import Model
 from tallybayes.models.calibration import Calibration, Isotonic, Temperature
-from tallybayes.models.declarations import (
-    KINDS,
-    Declared,
-    Reading,
-    need_family,
-    need_two_levels,
-)
+from tallybayes.models.declarations import KINDS, Declared, Reading, need_family, need_two_levels
 from tallybayes.models.rows import Names
 from tallybayes.models.table import Chosen, TableModel
 from tallybayes.models.weighted import WeightedModel
 from tallybayes.models.weighting import Weighting
 from tallybayes.persistence import (
     Ascending,
+    Count,
     Distinct,
+    Label,
     NonNegative,
     Shape,
     Sizes,
@@ -40,11 +39,14 @@ from tallybayes.persistence import (
     Within,
     constructed,
     distinct,
+    dtype_of,
     fit,
     joined,
     need,
     numbered,
 )
+from tallybayes.tally import CrossMoments, Moments, TableTally
+from tallybayes.tally.saved import Labels, plain_arrays, plain_groups
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.learned import Averaged, Learned
 from tallybayes.weighted.pairs import PairCells, PairTerm, SmoothPair
@@ -54,20 +56,15 @@ from tallybayes.weighted.splines import SmoothTables
 __all__ = [
     "field_values",
     "plain",
-    "plain_choices",
-    "plain_table",
+    "plain_model",
     "plain_weighting",
-    "restore_choices",
-    "restore_table",
-    "restore_weighting",
-    "restored",
+    "restored_model",
     "restored_parameters",
     "restored_weighting",
 ]
 
 
 Array = NDArray[np.float64]
-T = TypeVar("T", bound=np.generic)
 
 # ---- parameters: families, types and NumPy types by name -----------------------------------------
 PRIORS = {
@@ -135,9 +132,10 @@ def restored(value: Any, where: str) -> Any:
         return constructed(family, where, **made)
     if isinstance(value, list):
         return [restored(v, f"{where}[{i}]") for i, v in enumerate(value)]
-    if isinstance(value, tuple) and len(value) == 2 and value[0] in (TYPE, DTYPE):
+    mark = value[0] if isinstance(value, tuple) and len(value) == 2 else None
+    if isinstance(mark, str) and mark in (TYPE, DTYPE):
         name = fit(str, value[1], where)
-        if value[0] == DTYPE:
+        if mark == DTYPE:
             return constructed(np.dtype, where, name[:32])
         need(name in TYPES, f"{where} names the type {name!r}")
         return TYPES[name]
@@ -586,4 +584,154 @@ def restore_weighting(model: TableModel, weighting: Weighting) -> None:
         fits = kind == "terms" or name not in declared.families
         fits = fits and kind in holds.get(name, {kind})
         need(fits, f"weights of {name!r} are of what is counted of it")
-    model.chosen = replaced(model.chosen, weighting=weighting)
+    model.chosen = replace(model.chosen, weighting=weighting)
+
+
+# ---- a model and its estimator -------------------------------------------------------------------
+ARRAYS: dict[str, Any] = {
+    "BernoulliNB": families.Bernoulli,
+    "CategoricalNB": families.Categorical,
+    "ComplementNB": families.Complement,
+    "GaussianNB": families.Gaussian,
+    "MultinomialNB": families.Multinomial,
+}
+"""The family by which those of arrays read their columns."""
+
+
+class _Rounding(NamedTuple):
+    """What bounds the rounding of rows that were forgotten before the model was saved."""
+
+    decayed: NonNegative
+    squares: list[Annotated[NDArray[np.float64], Shape(2, None), Within(0.0)] | None]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Header:
+    estimator: str
+    parameters: Any
+    n_features_in: Count
+    classes: Any  # of the tally, with groups and by_name
+    groups: Any
+    by_name: Any
+    names: Annotated[NDArray[np.object_], Shape(None)] | None
+    family: Any
+    prior: ClassPrior
+    dtype: str
+    taken: bool
+    table: Any = None
+    weighting: Any = None
+    declared_classes: Labels | None = None
+    class_weight: dict[Label, NonNegative] | None = None
+    rounding: _Rounding | None = None
+    extra: dict[str, Any] | None = None
+
+
+def plain_model(estimator: Any) -> tuple[dict[str, Any], Tree]:
+    """Header and arrays of an estimator of arrays or tables."""
+    model: Model = estimator._fitted()
+    header = {
+        "estimator": type(estimator).__name__,
+        "parameters": plain(estimator.get_params(deep=False)),
+        "n_features_in": estimator.n_features_in_,
+        "classes": model.schema.classes,
+        "groups": plain_groups(model.schema),
+        "by_name": model.schema.by_name,
+        "names": getattr(estimator, "feature_names_in_", None),
+        "family": plain(model.family) if isinstance(model, ArrayModel) else None,
+        "prior": field_values(model.prior),
+        "dtype": model.dtype.str if isinstance(model, ArrayModel) else "<f8",
+        "taken": model.taken is not None
+        and all(map(operator.is_, model.taken, estimator._parameters())),
+    }
+    tree = plain_arrays(model.tally.arrays())
+    if isinstance(model, TableModel):
+        header["table"] = plain_table(model)
+        tree["choices"] = plain_choices(model)
+        if model.chosen.weighting is not None:
+            header["weighting"], tree["weighting"] = plain_weighting(model.chosen.weighting)
+    if model.declared_classes is not None:
+        header["declared_classes"] = model.declared_classes
+    if model.class_weight:
+        header["class_weight"] = model.class_weight
+    bounds = [getattr(part, "largest", 0.0) for part in model.tally.groups]
+    squares = [None if isinstance(bound, float) else bound for bound in bounds]
+    if model.decayed or any(bound is not None for bound in squares):
+        header["rounding"] = {"decayed": model.decayed, "squares": squares}
+    return header, tree
+
+
+def restored_model(estimator_type: Any, header: dict[str, Any], tree: Tree) -> tuple[Any, Any]:
+    """The inverse of :func:`plain_model`: an estimator with its model, and what was kept beside
+    them.
+
+    Raises
+    ------
+    Unfit
+        Where parts do not fit each other.
+    """
+    k = np.size(header.get("classes", ()))
+    file: _Header = fit(_Header, header, "the header", {"n_classes": k})
+    tally = TableTally.restored(header, tree)
+    name, names, d = file.estimator, file.names, file.n_features_in
+    estimator = restored_parameters(estimator_type, file.parameters)
+    if names is not None:
+        need(len(fit(list[str], names.tolist(), "names")) == d, "names has a name for each column")
+    given = file.prior.given
+    need(given is None or abs(float(given.sum()) - 1.0) < 1e-6, "prior.given sums to 1")
+    family = restored(file.family, "family")
+    model: Model
+    if name in ARRAYS:
+        dtype = dtype_of(file.dtype)
+        _need_array(name, tally, family, d, getattr(estimator, "levels", None))
+        model = ArrayModel(tally, family, file.prior, dtype, name)
+        estimator.n_features_in_ = d
+        if names is not None:
+            estimator.feature_names_in_ = names
+        need(file.table is None and file.weighting is None, f"a {name} is no model of a table")
+    else:
+        need(tally.schema.by_name and family is None, "a table has columns by name")
+        table: TableModel = estimator._model_type(tally, file.prior, name)
+        restore_table(table, file.table)
+        table.has_names = names is not None
+        if file.weighting is not None:
+            restore_weighting(table, restored_weighting(file.weighting, tree.get("weighting", {})))
+        model = table
+    model.declared_classes = file.declared_classes
+    model.class_weight = file.class_weight or {}
+    if file.rounding is not None:
+        model.decayed, squares = file.rounding
+        need(len(squares) == len(tally.groups), "rounding is of each group of columns")
+        for columns, group, bounds in zip(tally.schema.groups, tally.groups, squares, strict=True):
+            if isinstance(group, Moments | CrossMoments) and bounds is not None:
+                fits = bounds.shape[1] == columns.n_features
+                need(fits, "rounding.squares are of each column of a group")
+                group.take_bounds(bounds)
+            else:
+                need(bounds is None, "rounding.squares are of columns with moments")
+    if file.taken:
+        model.taken = estimator._parameters()
+    estimator._model = model
+    if isinstance(model, TableModel):
+        restore_choices(model, tree.get("choices", {}))
+    return estimator, file.extra
+
+
+def _need_array(name: str, tally: TableTally, family: Any, d: int, levels: Any) -> None:
+    """Raises where tally and family are not what the estimator has."""
+    need(not tally.schema.by_name, "a model of an array has its columns by number")
+    columns, own = tally.schema.groups[0], ARRAYS[name]
+    need(columns.kind == own.kind, f"a {name} counts {own.kind}")
+    need(columns.n_features == d, "n_features_in is the number of columns")
+    need(not columns.open and not columns.dates, "columns of an array are closed, and no dates")
+    threshold = columns.threshold is not None
+    need(threshold == (name == "BernoulliNB"), "BernoulliNB alone has a threshold")
+    need(type(family) is own, f"the family is a {own.__name__}")
+    if columns.kind == "levels":
+        need((levels is None) == (columns.levels is None), "levels are declared, or are not")
+        if columns.levels is not None:
+            found = constructed(declared_levels, "parameters.levels", levels, d)
+            same = all(a.tolist() == b.tolist() for a, b in zip(found, columns.levels, strict=True))
+            need(same, "parameters.levels are the levels that were counted")
+    alpha: Any = getattr(family, "alpha", None)
+    fits = np.ndim(alpha) == 0 or np.shape(alpha) == (d,)
+    need(fits, "alpha is a number, or one for each column")

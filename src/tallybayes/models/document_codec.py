@@ -38,7 +38,7 @@ from tallybayes.weighted.documents import BinWeights, Reading
 from tallybayes.weighted.ridge import DocumentFigures, Features
 from tallybayes.weighted.unlabelled import Unlabelled
 
-__all__ = ["plain_text_model", "restored_text_model"]
+__all__ = ["plain_model", "restored_model"]
 
 
 Array = NDArray[np.float64]
@@ -128,9 +128,7 @@ class _Weighted(_Documents):
 
 
 # ---- to a file -----------------------------------------------------------------------------------
-def plain_text_model(
-    estimator: Any, model: TextModel, options: dict[str, Any]
-) -> tuple[dict[str, Any], Tree]:
+def plain_model(estimator: Any) -> tuple[dict[str, Any], Tree]:
     """Header and arrays of a classifier of documents.
 
     Raises
@@ -138,6 +136,7 @@ def plain_text_model(
     ModelFileError
         If its analyzer is a function.
     """
+    model, options = estimator._held()
     parameters = estimator.get_params(deep=False)
     for analyzer in (parameters["analyzer"], options["analyzer"]):
         if callable(analyzer):
@@ -188,11 +187,8 @@ def plain_text_model(
 
 
 # ---- and back ------------------------------------------------------------------------------------
-def restored_text_model(
-    header: dict[str, Any], tree: Tree, estimator_type: Any
-) -> tuple[Any, TextModel, dict[str, Any], Any]:
-    """The inverse of :func:`plain_text_model`: the estimator, its model, the options of its
-    counter, and what was kept beside it.
+def restored_model(estimator_type: Any, header: dict[str, Any], tree: Tree) -> tuple[Any, Any]:
+    """The inverse of :func:`plain_model`: the classifier, and what was kept beside it.
 
     Raises
     ------
@@ -245,7 +241,8 @@ def restored_text_model(
         model = DocumentModel(counts, spelling, learned, file.stale, file.unlabelled)
         _need_score(model)
     estimator = restored_parameters(estimator_type, file.parameters)
-    return estimator, model, file.options, file.extra
+    estimator._take(model, file.options)
+    return estimator, file.extra
 
 
 def _is_pattern(pattern: str) -> bool:
