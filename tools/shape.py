@@ -60,7 +60,10 @@ ESTIMATORS = (
     "TextNB",
     "WeightedNaiveBayes",
 )
-PUBLIC = ("bayes", "distributions", "errors", "families", "plots", "tally", "testing", "text")
+PUBLIC = (
+    *("bayes", "distributions", "errors", "families", "model_files", "plots", "sources", "tally"),
+    *("testing", "text"),
+)
 """The modules below the package whose ``__all__`` is public."""
 
 BARS: dict[str, tuple[str, float]] = {

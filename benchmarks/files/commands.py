@@ -54,9 +54,9 @@ SERVER.set_forkserver_preload(
     [
         "tallybayes.cli.app",
         "tallybayes.cli.files",
-        "tallybayes.cli.models",
-        "tallybayes.cli.table_models",
-        "tallybayes.estimators.loading",
+        "tallybayes.cli.show",
+        "tallybayes.model_files.figures",
+        "tallybayes.model_files.opening",
     ]
 )
 """Each command is a process of its own, forked from one that has imported what it needs, so that

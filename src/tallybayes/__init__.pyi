@@ -15,8 +15,10 @@ from tallybayes.estimators.naive_bayes import NaiveBayes, collect
 from tallybayes.estimators.text import TextNB
 from tallybayes.estimators.weighted import WeightedNaiveBayes
 from tallybayes.families.registry import register_family
-from tallybayes.progress import set_progress
+from tallybayes.model_files.opening import open_model
+from tallybayes.progress import on_progress, set_progress
 from tallybayes.sources.databases.opening import sql, table
+from tallybayes.sources.documents import documents
 from tallybayes.sources.files import csv, files
 from tallybayes.sources.rows import labelled
 from tallybayes.threads import get_num_threads, set_num_threads
@@ -37,11 +39,14 @@ __all__ = [
     "cross_validate",
     "csv",
     "doctor",
+    "documents",
     "files",
     "get_num_threads",
     "labelled",
     "leave_one_out",
     "load",
+    "on_progress",
+    "open_model",
     "register_family",
     "set_num_threads",
     "set_progress",

@@ -17,7 +17,9 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 __all__ = [
     "DependentRowsWarning",
@@ -30,11 +32,13 @@ __all__ = [
     "MixedColumnWarning",
     "ModelFileError",
     "NegativeTally",
+    "OptionError",
     "RareClassWarning",
     "RuledOutWarning",
     "SlowTokensWarning",
     "SmoothingWarning",
     "SourceError",
+    "SourceWarning",
     "StaleWarning",
     "TallyWarning",
     "UnderflowWarning",
@@ -43,7 +47,10 @@ __all__ = [
     "UnseenWarning",
     "WeightScaleWarning",
     "ZoneWarning",
+    "called",
     "listed",
+    "options_called",
+    "suggestion",
     "warn_user",
 ]
 
@@ -118,6 +125,79 @@ def listed(names: Iterable[str], max_names: int = 20) -> str:
     return ", ".join(names[:max_names]) + (f" and {rest} more" if rest > 0 else "")
 
 
+# ---- how messages call arguments -----------------------------------------------------------------
+def _in_python(name: str, value: Any) -> str:
+    return f"{name}=" if value is None else f"{name}={value!r}"
+
+
+_call: Callable[[str, Any], str] = _in_python
+
+
+def called(name: str, value: Any = None) -> str:
+    """Name an argument for readers of a message: ``weight=``, on the command line ``--weight``.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    value : object, optional
+        A value to give it.
+
+    Returns
+    -------
+    str
+        As it is typed.
+    """
+    return _call(name, value)
+
+
+@contextmanager
+def options_called(call: Callable[[str, Any], str]) -> Iterator[None]:
+    """Name arguments in another way in the messages of this process, as a command line does.
+
+    Parameters
+    ----------
+    call : callable (str, object) -> str
+        How an argument is typed, with its value where that is not None.
+
+    Yields
+    ------
+    None
+        Nothing.
+    """
+    global _call
+    before, _call = _call, call
+    try:
+        yield
+    finally:
+        _call = before
+
+
+MIN_SIMILARITY = 0.65  # from 0 to 1, from which on a name may be another one mistyped
+
+
+def suggestion(name: str, names: Iterable[str]) -> str:
+    """Ask whether another name was meant.
+
+    Parameters
+    ----------
+    name : str
+        What was given.
+    names : iterable of str
+        What there is.
+
+    Returns
+    -------
+    str
+        " Did you mean …?" where one of `names` is close, else nothing.
+    """
+    import difflib
+
+    by_folded = {known.casefold(): known for known in names}
+    close = difflib.get_close_matches(name.casefold(), by_folded, 1, MIN_SIMILARITY)
+    return f" Did you mean {by_folded[close[0]]!r}?" if close else ""
+
+
 class IncompatibleTallies(ValueError):
     """Two tallies that do not count the same thing were combined."""
 
@@ -147,7 +227,46 @@ class NegativeTally(ValueError):
 
 class SourceError(ValueError):
     """A source of rows cannot be read; the message names the source, the place in it, and what to
-    do."""
+    do.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, and what to do.
+    place : str, optional
+        Where a row stands that is wrong: a file and a line.
+    row : int, optional
+        Its number in the source, from 0.
+    column : str, optional
+        The column that is wrong.
+    """
+
+    place: str | None
+    row: int | None
+    column: str | None
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        place: str | None = None,
+        row: int | None = None,
+        column: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.place, self.row, self.column = place, row, column
+
+
+class OptionError(SourceError):
+    """An argument for reading is lacking, or does not fit what is read.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, and what to do.
+    place, row, column : optional
+        As of a SourceError.
+    """
 
 
 class UnseenLevel(ValueError):
@@ -171,6 +290,10 @@ class TallyWarning(UserWarning):
 
 class LeftOutWarning(TallyWarning):
     """A column is not used, because its values cannot recur in other rows."""
+
+
+class SourceWarning(TallyWarning):
+    """A source holds something that is left out, or read otherwise than it looks."""
 
 
 class MixedColumnWarning(TallyWarning):

@@ -5,7 +5,7 @@ terminal it is rich's, if rich is installed; in a notebook it is an HTML element
 without widgets. It disappears when the work is done.
 
 Work that consists of steps reports them by :func:`steps`, and what shows progress hears it by
-:func:`heard_by`. Where nobody listens nothing is done.
+:func:`on_progress`. Where nobody listens nothing is done.
 """
 
 from __future__ import annotations
@@ -15,14 +15,24 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from html import escape
 from importlib import import_module
 from itertools import count
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-__all__ = ["Step", "heard_by", "learning_shown", "set_progress", "steps", "ticking", "without_bars"]
+__all__ = [
+    "Reading",
+    "Step",
+    "learning_shown",
+    "on_progress",
+    "over",
+    "reading_shown",
+    "set_progress",
+    "steps",
+    "ticking",
+]
 
 DELAY_SECONDS = 2.0  # seconds without a bar
 INTERVAL_SECONDS = 0.5  # seconds between its changes
@@ -53,6 +63,84 @@ class Step(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.done} of {self.total} {self.what}"
+
+
+class Reading(NamedTuple):
+    """How far reading has come, or that something else is going on.
+
+    Parameters
+    ----------
+    what : str
+        What is being done, such as "counting"; empty where it has ended.
+    rows : int, optional
+        How many rows or documents have been read; None where it begins or has ended.
+    unit : str
+        "row" or "document"; empty where nothing is read.
+    done : float, optional
+        The share of the source that has been read, where that is known.
+    size : int, optional
+        The bytes that there are to read.
+    """
+
+    what: str
+    rows: int | None = None
+    unit: str = ""
+    done: float | None = None
+    size: int | None = None
+
+
+@contextmanager
+def reading_shown(
+    what: str, unit: str = "", size: int | None = None
+) -> Iterator[Callable[[int, float | None], None]]:
+    """Reports that something is done; what it gives takes how many rows have been read, and what
+    share of all.
+
+    Parameters
+    ----------
+    what : str
+        Such as "counting".
+    unit : str
+        "row" or "document"; empty where nothing is read.
+    size : int, optional
+        The bytes that there are to read.
+    """
+    hear = getattr(_hearing, "by", None)
+    if hear is None or not what:
+        yield _ignored
+        return
+    hear(Reading(what, None, unit, None, size))
+    try:
+        yield lambda rows, done: hear(Reading(what, rows, unit, done, size))
+    finally:
+        hear(Reading(""))
+
+
+class Batch(Protocol):
+    """Some rows or documents that are read together."""
+
+    @property
+    def n_rows(self) -> int: ...
+
+    @property
+    def done(self) -> float | None: ...
+
+
+B = TypeVar("B", bound=Batch)
+
+
+def over(batches: Iterable[B], what: str, unit: str) -> Iterator[B]:
+    """The batches, reported as they are used."""
+    rows = 0
+    with reading_shown(what, unit) as tick:
+        for batch in batches:
+            yield batch
+            rows += batch.n_rows
+            tick(rows, batch.done)
+
+
+def _ignored(rows: int, done: float | None) -> None:
+    pass
 
 
 @contextmanager
@@ -96,13 +184,38 @@ def ticking(do: Callable[[T], R], tick: Callable[[], None]) -> Callable[[T], R]:
 
 
 @contextmanager
-def heard_by(hear: Callable[[Step], None]) -> Iterator[None]:
-    """Calls `hear` with the steps of what this thread does."""
+def on_progress(hear: Callable[[Any], None]) -> Iterator[None]:
+    """Hear of the progress of this thread within the ``with`` block, where no bar is shown.
+
+    Parameters
+    ----------
+    hear : callable (Reading or Step)
+        Called with a :class:`Reading` when something begins (`rows` is None), while rows are read,
+        and when it ends (`what` is empty); and with a :class:`Step`, such as "3 of 10 fits",
+        while something is learned. What begins within something else ends before it.
+
+    Yields
+    ------
+    None
+        Nothing.
+
+    Examples
+    --------
+    >>> import tallybayes
+    >>> x, y = [[0.0], [1.0], [2.0], [3.0]] * 5, [0, 0, 1, 1] * 5
+    >>> seen = []
+    >>> with tallybayes.on_progress(seen.append):
+    ...     _ = tallybayes.WeightedNaiveBayes().fit(x, y)
+    >>> len(seen) > 0
+    True
+    """
     before = vars(_hearing).copy()
     _hearing.by, _hearing.within = hear, False
+    busy, _busy.now = getattr(_busy, "now", False), True
     try:
         yield
     finally:
+        _busy.now = busy
         vars(_hearing).clear()
         vars(_hearing).update(before)
 
@@ -229,30 +342,19 @@ def learning_shown(what: str) -> AbstractContextManager[None]:
 @contextmanager
 def _bar_beside(what: str) -> Iterator[None]:
     done = threading.Event()
-    heard: list[Step] = []
+    found: list[Step] = []
     context = contextvars.copy_context()  # by which a notebook knows the cell
-    thread = threading.Thread(target=context.run, args=(_show, what, done, heard), daemon=True)
+    thread = threading.Thread(target=context.run, args=(_show, what, done, found), daemon=True)
     thread.start()
     try:
-        with without_bars(), heard_by(heard.append):
+        with on_progress(lambda step: found.append(step) if isinstance(step, Step) else None):
             yield
     finally:
         done.set()
         thread.join()
 
 
-@contextmanager
-def without_bars() -> Iterator[None]:
-    """Shows no bars of this module in this thread: whoever calls has one."""
-    before = getattr(_busy, "now", False)
-    _busy.now = True
-    try:
-        yield
-    finally:
-        _busy.now = before
-
-
-def _show(what: str, done: Any, heard: list[Step]) -> None:
+def _show(what: str, done: Any, found: list[Step]) -> None:
     """Waits, shows the bar, and moves it until the work is done, by the steps that it reports."""
     began = time.monotonic()
     if done.wait(DELAY_SECONDS):
@@ -262,6 +364,6 @@ def _show(what: str, done: Any, heard: list[Step]) -> None:
         return
     try:
         while not done.wait(INTERVAL_SECONDS):
-            bar.update(time.monotonic() - began, heard[-1] if heard else None)
+            bar.update(time.monotonic() - began, found[-1] if found else None)
     finally:
         bar.close()

@@ -96,7 +96,7 @@ def test_none_without_terminal_or_notebook_nor_where_it_is_switched_off(monkeypa
         with progress.learning_shown("it"):
             assert threading.active_count() == threads
     set_progress(True)
-    with progress.without_bars(), progress.learning_shown("it"):
+    with progress.on_progress(print), progress.learning_shown("it"):
         assert threading.active_count() == threads
 
 
@@ -120,7 +120,7 @@ def told(work):
         assert 0 <= step.done <= step.total
         heard.setdefault(step.what, []).append(step.done)
 
-    with progress.heard_by(hear):
+    with progress.on_progress(hear):
         work()
     return heard
 

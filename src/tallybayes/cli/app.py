@@ -15,14 +15,20 @@ from typing import Annotated, Any, Never
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from tallybayes import on_progress
 from tallybayes.cli import messages
 from tallybayes.cli.ask import evaluate, explain, predict, report, show, sql
 from tallybayes.cli.doctor import doctor
 from tallybayes.cli.fit import fit
 from tallybayes.cli.learn import count, forget, merge, reweight, update
-from tallybayes.cli.messages import OUTPUT, naming_output
-from tallybayes.errors import LeftOutWarning, MixedColumnWarning, StaleWarning
-from tallybayes.progress import without_bars
+from tallybayes.cli.messages import OUTPUT, as_option, naming_output
+from tallybayes.errors import (
+    LeftOutWarning,
+    MixedColumnWarning,
+    SourceWarning,
+    StaleWarning,
+    options_called,
+)
 
 __all__ = ["EXAMPLES", "PlainCommand", "PlainGroup", "app"]
 
@@ -207,7 +213,7 @@ class OneLine(PlainGroup):
             # a file that Ctrl-C left open, which the end of the process closes
             warnings.simplefilter("ignore", ResourceWarning)
             warnings.showwarning = _show_warning
-            with without_bars():
+            with options_called(as_option), on_progress(_ignored):
                 code = self._code(args, kwargs)
             sys.exit(code)
 
@@ -236,6 +242,10 @@ class OneLine(PlainGroup):
             return messages.report(error)
 
 
+def _ignored(_: Any) -> None:
+    pass
+
+
 def _drop_output() -> None:
     """Lets what is still to be written go nowhere: Python would try again at its end, and fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -246,7 +256,8 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 
     if isinstance(message, StaleWarning):  # its advice is for Python
         message = f"{message.state}: tallybayes reweight learns them again"
-    note(f"warning: {message}")
+    kind = "note" if isinstance(message, SourceWarning) else "warning"
+    note(f"{kind}: {message}")
 
 
 app: typer.Typer = typer.Typer(

@@ -88,10 +88,10 @@ def predict(
     from collections import Counter
 
     from tallybayes.cli.console import document, note, progress
-    from tallybayes.cli.files import load
+    from tallybayes.cli.files import loaded
     from tallybayes.cli.writing import rounded, writing
 
-    file: Any = load(model)
+    file = loaded(model)
     source: Any = reading.open_for(file, data)
     classes = file.classes
     names = [*(["document"] if source.has_names else []), *keep]
@@ -106,14 +106,14 @@ def predict(
     counts: Counter[str] = Counter()
     document_out = json and output == "-"
     with (
-        progress(writes_output=output == "-") as bar,
+        progress(writes_output=output == "-"),
         writing(output, columns, len(names) + 1, document_out, safe=safe_csv) as out,
     ):
-        for kept, p in file.predicted(source, bar, keep):
+        for kept, p in file.predicted(source, keep):
             labels = [classes[k] for k in p.argmax(axis=1).tolist()]
             counts.update(labels)
             shown = p if digits is None else rounded(p, digits)
-            out.write([*map(_strings, kept.values()), labels], shown if proba else None)
+            out.write([*kept.values(), labels], shown if proba else None)
     if output == "-":
         return
     if json:
@@ -121,14 +121,6 @@ def predict(
         document("predict", content)
     else:
         note(f"{counts.total():,} predictions are in {output}")
-
-
-def _strings(column: Any) -> list[str]:
-    """A column that is kept, as it is written."""
-    from tallybayes.tables.columns import values_of
-    from tallybayes.tables.values import as_text
-
-    return ["" if value is None else as_text(value) for value in values_of(column)]
 
 
 # ---- evaluate: figures of a model on rows with labels --------------------------------------------
@@ -149,31 +141,29 @@ def evaluate(
         from tallybayes.cli.files import page_beside
 
         beside = page_beside(page, data, [model, *data], force)
-    from tallybayes.cli.files import load
-
-    file: Any = load(model)
     from tallybayes.cli.console import document, progress, say
-    from tallybayes.cli.figures import figures_of
-    from tallybayes.cli.notes import note_unlabelled
+    from tallybayes.cli.figures import figures_tables
+    from tallybayes.cli.files import loaded, note_unlabelled, saved_page
 
-    source: Any = reading.open_for(file, data)
-    with progress() as bar:
-        figures = figures_of(file, source, bar, source.name, target)
+    file = loaded(model)
+    from tallybayes.model_files import evaluate as measured
+
+    source = reading.open_for(file, data)
+    with progress():
+        figures = measured(file, source, target)
     note_unlabelled(source, file.unit)
     if json:
         content = {"rows_without_label": source.unlabelled, "estimate": figures.document()}
         document("evaluate", {"model": model, **content})
     else:
-        say(*figures.tables())
+        say(*figures_tables(figures))
     if beside is not None:
-        from tallybayes.cli.figures import made_page
-
-        made = made_page(
-            file, reading.open_for(file, data), target, model=model, data=data, learned=False
-        )
-        made.report.save(beside.path)
+        about = {"model": model, "data": ", ".join(data)}
+        with progress():
+            page_of = file.report(reading.open_for(file, data), target, about=about, learned=False)
+        page_of.save(beside.path)
         if not json:
-            say(made.shows(beside.path, model))
+            say(saved_page(page_of, beside.path, model, file.unit))
 
 
 # ---- explain: why a row got its class ------------------------------------------------------------
@@ -207,13 +197,21 @@ def explain(
     Of text, one document: which of its words tell the class, marked in the text.
     """
     need_output()
-    from tallybayes.cli.options import ChosenRows
+    keys = options.keys_of(key or [])
+    from tallybayes.cli.files import loaded
+    from tallybayes.model_files import ChosenRows
 
-    chosen = ChosenRows.of(row or [], key or [])
-    from tallybayes.cli.models import kind_of, loaded
-
+    chosen = ChosenRows(tuple(dict.fromkeys(row or [])), keys)
     file = loaded(model)
-    kind_of(file).explain(file, reading.open_for(file, data), chosen, json)
+    source = reading.open_for(file, data)
+    if file.unit == "document":
+        from tallybayes.cli.show_text import explain as of_text
+
+        of_text(file, source, chosen, json)
+    else:
+        from tallybayes.cli.show import explain as of_rows
+
+        of_rows(file, source, chosen, json)
 
 
 # ---- show: what a model file holds ---------------------------------------------------------------
@@ -238,13 +236,23 @@ def show(
     Of a model of text: its vocabulary, how good it is, and the top terms of each class.
     """
     need_output()
-    from tallybayes.cli.places import need_model
-
-    need_model(model)
-    from tallybayes.cli.models import kind_of, loaded
+    from tallybayes.cli.files import loaded
 
     file = loaded(model)
-    kind_of(file).show(file, model, tables, show_all, json)
+    if file.unit != "document":
+        from tallybayes.cli.show import show as show_table
+
+        show_table(file, model, tables, show_all, json)
+        return
+    if tables:
+        raise Failure(
+            "--tables is for models of tables; a model of text shows the top terms of its "
+            "classes, and more of them with --all",
+            USAGE,
+        )
+    from tallybayes.cli.show_text import show as show_documents
+
+    show_documents(file, model, show_all, json)
 
 
 # ---- sql: a model as one SELECT ------------------------------------------------------------------
@@ -290,10 +298,7 @@ def sql(
     need_output()
     if dialect not in DIALECTS:
         raise Failure(f"--dialect {dialect!r} is not one of {', '.join(DIALECTS)}", USAGE)
-    from tallybayes.cli.places import need_model
-
-    need_model(model)
-    from tallybayes.cli.models import loaded
+    from tallybayes.cli.files import loaded
 
     found = loaded(model).model
     if not hasattr(found, "to_sql"):
@@ -338,20 +343,20 @@ def report(
     if lang not in LANGUAGES:
         raise Failure(f"--lang {lang!r}: the languages are {' and '.join(LANGUAGES)}", USAGE)
     from tallybayes.cli.files import Output
-    from tallybayes.cli.models import loaded
 
     out = Output(output, "page", [model, *data], force=force)
-    file = loaded(model)
-    from tallybayes.cli.console import document, say
-    from tallybayes.cli.figures import made_page
-    from tallybayes.cli.notes import note_unlabelled
+    from tallybayes.cli.console import document, progress, say
+    from tallybayes.cli.files import loaded, note_unlabelled, saved_page
 
+    file = loaded(model)
     source = reading.open_for(file, data)
-    page = made_page(file, source, target, lang, model=model, data=data)
+    about = {"model": model, "data": ", ".join(data)}
+    with progress():
+        page = file.report(source, target, about=about, lang=lang)
     note_unlabelled(source, file.unit)
-    page.report.save(out.path)
+    page.save(out.path)
     if json:
-        headline = page.report.data["headline"]
-        document("report", {"output": out.path, "rows": page.rows, "headline": headline})
+        headline = page.data["headline"]
+        document("report", {"output": out.path, "rows": headline["rows"], "headline": headline})
         return
-    say(page.shows(out.path, model))
+    say(saved_page(page, out.path, model, file.unit))

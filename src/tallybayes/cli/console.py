@@ -12,9 +12,9 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from rich import box
 from rich.cells import cell_len
@@ -23,11 +23,10 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 from rich.table import Table
 from rich.text import Text as StyledText
 
+from tallybayes import on_progress
 from tallybayes.cli.messages import in_ascii, is_unicode, json_safe, naming_output, tell, visible
-from tallybayes.progress import Step, heard_by
 
 __all__ = [
-    "Bar",
     "cut",
     "document",
     "line",
@@ -204,106 +203,39 @@ def cut(text: str, max_length: int = MAX_CELL) -> str:
     return text if len(text) <= max_length else text[: max_length - 1] + "…"
 
 
-class Progressing(Protocol):
-    """The part of a source of rows that a progress bar reads."""
-
-    @property
-    def n_rows(self) -> int: ...
-
-    @property
-    def done(self) -> float | None: ...
-
-
-Tick = Callable[[int, float | None], None]
-"""Takes how many rows have been read, and what share of all."""
-
-RowsOfFile = TypeVar("RowsOfFile", bound=Progressing)
-
-
 class Bar:
-    """A progress bar on standard error; on anything but a terminal, nothing."""
+    """A progress bar on standard error, for what the library reports."""
 
-    def __init__(self, shown: Progress | None) -> None:
+    def __init__(self, shown: Progress) -> None:
         self._shown = shown
-        self._after: TaskID | None = None
-        self._learning: tuple[TaskID, str] | None = None
+        self._tasks: list[tuple[TaskID, str, float]] = []  # each within the one before
 
-    def over(
-        self, batches: Iterable[RowsOfFile], what: str, unit: str = "row"
-    ) -> Iterator[RowsOfFile]:
-        """The batches, with the bar moving as they are used."""
-        if self._shown is None:
-            yield from batches
+    def hear(self, event: Any) -> None:
+        """Shows what is being done, how far it has come, or that it has ended."""
+        if hasattr(event, "total"):  # a step of what is being done
+            if self._tasks:
+                task, what, _ = self._tasks[-1]
+                text = f"{what}: {event}"
+                self._shown.update(task, description=text, completed=event.done, total=event.total)
             return
-        task = self._shown.add_task(what, total=None)
-        rows = 0
-        for batch in batches:
-            yield batch
-            rows += batch.n_rows
-            total = None if batch.done is None else 1.0
-            text = f"{what}, {number_of(rows, unit)}"
-            self._shown.update(task, total=total, completed=batch.done or 0.0, description=text)
-        self._shown.remove_task(task)
-
-    @contextmanager
-    def counting(
-        self, what: str, size: int | None = None, then: str = "", unit: str = "row"
-    ) -> Iterator[Tick]:
-        """Shows how many rows have been read, and how fast.
-
-        Parameters
-        ----------
-        what : str
-            What is being done.
-        size : int, optional
-            The bytes that there are to read.
-        then : str
-            What comes after the last row, and is shown until the bar is gone.
-        unit : str
-        """
-        if self._shown is None:
-            yield lambda rows, done: None
+        if not event.what:
+            self._shown.remove_task(self._tasks.pop()[0])
+            if self._tasks:
+                self._shown.update(self._tasks[-1][0], visible=True)
             return
-        shown, began = self._shown, time.monotonic()
-        if self._after is not None:
-            shown.remove_task(self._after)
-            self._after = self._learning = None
-        task = shown.add_task(what, total=None)
-
-        def tick(rows: int, done: float | None) -> None:
-            text = f"{what}, {number_of(rows, unit)}"
-            seconds = time.monotonic() - began
-            if size and done is not None and seconds > 0.0:
-                text += f", {done * size / seconds / 1e6:,.0f} MB/s"
-            total = None if done is None else 1.0
-            shown.update(task, total=total, completed=done or 0.0, description=text)
-
-        try:
-            yield tick
-        finally:
-            shown.remove_task(task)
-        if then:
-            self._after = shown.add_task(then, total=None)
-            self._learning = self._after, then
-
-    @contextmanager
-    def during(self, what: str) -> Iterator[None]:
-        """Shows that something of unknown length is going on, and its steps."""
-        if self._shown is None:
-            yield
+        if event.rows is None:
+            if self._tasks:
+                self._shown.update(self._tasks[-1][0], visible=False)
+            task = self._shown.add_task(event.what, total=None)
+            self._tasks.append((task, event.what, time.monotonic()))
             return
-        task = self._shown.add_task(what, total=None)
-        self._learning = task, what
-        yield
-        self._learning = None
-        self._shown.remove_task(task)
-
-    def step(self, step: Step) -> None:
-        """Shows how far what is going on has come."""
-        if self._shown is not None and self._learning is not None:
-            task, what = self._learning
-            text = f"{what}: {step}"
-            self._shown.update(task, description=text, completed=step.done, total=step.total)
+        task, what, began = self._tasks[-1]
+        text = f"{what}, {number_of(event.rows, event.unit)}"
+        seconds = time.monotonic() - began
+        if event.size and event.done is not None and seconds > 0.0:
+            text += f", {event.done * event.size / seconds / 1e6:,.0f} MB/s"
+        total = None if event.done is None else 1.0
+        self._shown.update(task, total=total, completed=event.done or 0.0, description=text)
 
 
 def _is_file(stream: Any) -> bool:
@@ -314,8 +246,8 @@ def _is_file(stream: Any) -> bool:
 
 
 @contextmanager
-def progress(*, writes_output: bool = False) -> Iterator[Bar]:
-    """A :class:`Bar` that is cleared away at the end. Results are printed after it, not inside.
+def progress(*, writes_output: bool = False) -> Iterator[None]:
+    """Shows a :class:`Bar` that is cleared away at the end; results are printed after it.
 
     Parameters
     ----------
@@ -325,7 +257,7 @@ def progress(*, writes_output: bool = False) -> Iterator[Bar]:
     """
     console = Console(file=sys.stderr)
     if _quiet or not console.is_terminal or (writes_output and not _is_file(sys.stdout)):
-        yield Bar(None)
+        yield
         return
     columns = (
         TextColumn("{task.description}", markup=False),
@@ -333,7 +265,6 @@ def progress(*, writes_output: bool = False) -> Iterator[Bar]:
         TimeRemainingColumn(),
     )
     # standard output is left alone: it may be a file, and rich would send it to standard error
-    with Progress(*columns, console=console, transient=True, redirect_stdout=False) as shown:
-        bar = Bar(shown)
-        with heard_by(bar.step):
-            yield bar
+    shown = Progress(*columns, console=console, transient=True, redirect_stdout=False)
+    with shown, on_progress(Bar(shown).hear):
+        yield

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from tallybayes.cli import options
 from tallybayes.cli.reading import Flatten, Sheet, UnionByName
-
-if TYPE_CHECKING:
-    from tallybayes.diagnosis.doctor import Diagnosis
 
 __all__ = ["doctor"]
 
@@ -43,28 +40,19 @@ def doctor(
 
     Examples: tallybayes doctor sales.csv --target sold; tallybayes doctor shop.duckdb --table sales
     """
-    from tallybayes.diagnosis.doctor import diagnosed
-    from tallybayes.diagnosis.findings import quoted
+    from tallybayes import doctor as looked_at
+    from tallybayes.cli.console import document, line, number_of, say, say_as_is
+    from tallybayes.cli.console import table as tabled
 
-    if sql is None and table is None:
-        given = repr(data[0] if len(data) == 1 else data)
-        chosen = {"sheet": sheet, "flatten": flatten, "union_by_name": union_by_name}
-        chosen = {name: value for name, value in chosen.items() if value}
-        _show(diagnosed(data, target, " ".join(map(quoted, data)), given, chosen), json)
-        return
-    from tallybayes.sources.files import source_of
-
-    source = source_of(data[0], sql=sql, table=table)
-    option, call, text = ("--sql", "sql", sql) if sql is not None else ("--table", "table", table)
-    named = f"{quoted(data[0])} {option} {quoted(str(text))}"
-    _show(diagnosed(source, target, named, f"tallybayes.{call}({text!r}, {data[0]!r})"), json)
-
-
-# ---- what the doctor has found, for people and for machines --------------------------------------
-def _show(found: Diagnosis, json: bool) -> None:
-    """Prints a diagnosis."""
-    from tallybayes.cli.console import document, line, number_of, say, say_as_is, table
-
+    found = looked_at(
+        data if len(data) > 1 else data[0],
+        target,
+        sql=sql,
+        table=table,
+        sheet=sheet,
+        flatten=flatten,
+        union_by_name=union_by_name,
+    )
     if json:
         document("doctor", found.to_dict())
         return
@@ -73,11 +61,11 @@ def _show(found: Diagnosis, json: bool) -> None:
         for c in found.columns
     ]
     title = f"{found.source}: {number_of(found.n_rows, 'row')}"
-    say(table(title, ("column", "read as", "missing", "examples"), columns))
+    say(tabled(title, ("column", "read as", "missing", "examples"), columns))
     if found.classes:
         total = sum(found.classes.values())
         rows = [(label, f"{n:,}", f"{n / total:.1%}") for label, n in found.classes.items()]
-        say(table(f"classes of {found.target}", ("class", ">rows", ">share"), rows[:20]))
+        say(tabled(f"classes of {found.target}", ("class", ">rows", ">share"), rows[:20]))
     if found.all_findings:
         say(line("What looks wrong", "bold"))
         say(*(line(f"- {finding}") for finding in found.all_findings), line())

@@ -8,9 +8,9 @@ import types
 from dataclasses import fields
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from tallybayes.cli.messages import USAGE, Failure, suggestion
-from tallybayes.errors import listed
-from tallybayes.families.registry import family_names, family_of_name
+from tallybayes.cli.messages import USAGE, Failure
+from tallybayes.errors import listed, suggestion
+from tallybayes.families import family_names, family_of_name
 
 __all__ = ["column_families", "is_text", "named_families"]
 

@@ -10,23 +10,26 @@ from contextlib import contextmanager
 from glob import glob, has_magic
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import typer
 
-from tallybayes.cli.console import note
+from tallybayes.cli.console import line, note, number_of
+from tallybayes.cli.interrupts import need_none, replacement_of
 from tallybayes.cli.messages import USAGE, Failure
-from tallybayes.cli.places import is_model, need_folder, need_model
 from tallybayes.cli.quick_imports import import_estimators
-from tallybayes.errors import ModelFileError
-from tallybayes.sources.databases.names import is_url
-from tallybayes.sources.opening import is_remote
+from tallybayes.errors import ModelFileError, SourceError
+from tallybayes.sources import is_model, is_remote, is_url, need_folder, need_model
 
-if TYPE_CHECKING:
-    from tallybayes.cli.document_file import DocumentFile
-    from tallybayes.cli.model_file import ModelFile
-
-__all__ = ["Output", "alone", "load", "page_beside"]
+__all__ = [
+    "Output",
+    "alone",
+    "loaded",
+    "note_stale",
+    "note_unlabelled",
+    "page_beside",
+    "saved_page",
+]
 
 try:
     import fcntl
@@ -107,8 +110,8 @@ class Output:
         if not os.path.getsize(self.path):
             return
         try:
-            file: Any = load(self.path)
-        except (Failure, ModelFileError):
+            file = loaded(self.path)
+        except (Failure, ModelFileError, SourceError):
             self._need_consent("is a model that the command line cannot read")
             return
         if file.made is None:
@@ -128,7 +131,9 @@ class Output:
     def _save(self, file: Any) -> None:
         if not self._in_place:
             file.made = file.digest()
-        file.save(self.path)
+        need_none()
+        file.save(self.path, replacement_of(self.path))
+        need_none()
 
     def _is_ours(self) -> bool:
         if self.kind == "model":
@@ -256,23 +261,40 @@ def _take(descriptor: int, path: str) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
-# ---- loading: the one place where the command line sees what kind of model a file holds ----------
-def load(path: str) -> ModelFile | DocumentFile:
-    """Reads a model file.
+# ---- loading, and notes on what was read --------------------------------------------------------
+def loaded(path: str) -> Any:
+    """A model file, opened.
 
     Raises
     ------
-    Failure, ModelFileError, OSError
+    Failure, SourceError, ModelFileError, OSError
     """
     need_model(path)
     import_estimators()
-    from tallybayes.estimators.loading import load_or_count
+    from tallybayes.model_files import open_model
 
-    model, extra = load_or_count(path)
-    if type(model).__name__ == "TextNB":
-        from tallybayes.cli.document_file import DocumentFile
+    return open_model(path)
 
-        return DocumentFile.of(path, model, extra)
-    from tallybayes.cli.model_file import ModelFile
 
-    return ModelFile.of(path, model, extra)
+def note_unlabelled(source: Any, unit: str = "row") -> None:
+    """Reports how many rows or documents were left out because they have no label."""
+    if source.unlabelled:
+        rows = number_of(source.unlabelled, unit)
+        note(f"note: {source.name}: {rows} without a label left out")
+
+
+def note_stale(file: Any, path: str) -> None:
+    """Reports that something in a model was learned on other counts than it has now."""
+    if part := file.stale_part:
+        what = "learns it again" if part.startswith("ridge") else "learns again"
+        note(
+            f"warning: the {part} learned on other counts: tallybayes reweight {path} DATA {what}, "
+            f"on {file.unit}s that the model has counted"
+        )
+
+
+def saved_page(report: Any, page: str, model: str, unit: str) -> Any:
+    """What a page is that was saved."""
+    return line(
+        f"{page} shows {model}, judged on {number_of(report.data['headline']['rows'], unit)}"
+    )

@@ -12,11 +12,10 @@ from tallybayes.cli.messages import USAGE, Failure
 from tallybayes.cli.options import FitOptions, class_weight_of, column_families_of, columns_of
 from tallybayes.cli.quick_imports import import_estimators
 from tallybayes.cli.reading import TEXT_FORMATS, Reading, reads_training
+from tallybayes.errors import listed
 
 if TYPE_CHECKING:
     from tallybayes.cli.files import Output
-    from tallybayes.cli.rows import Rows
-    from tallybayes.cli.text_models import TextFit
 
 __all__ = ["fit"]
 
@@ -253,11 +252,11 @@ def _fit(given: FitOptions, reading: Reading) -> None:
 
 def _kind_of(path: str, target: str | None, format: str | None) -> str:
     """What an input is; a folder is one of rows where a column is named and it holds data."""
-    from tallybayes.cli.reading import Wanted, kind_of_input
+    from tallybayes.sources import kind_of_input
 
-    kind = kind_of_input(path, Wanted(format=format))
+    kind = kind_of_input(path, format)
     if kind == "folder" and target is not None:
-        from tallybayes.sources.files import holds_data
+        from tallybayes.sources import holds_data  # which imports Arrow
 
         return "rows" if holds_data(path) else kind
     return kind
@@ -273,7 +272,7 @@ class Outputs(NamedTuple):
 def _outputs(given: FitOptions) -> Outputs:
     """Where the files go; raises for data that is not there, and where a file cannot be written."""
     from tallybayes.cli.files import Output, page_beside
-    from tallybayes.cli.places import need_data
+    from tallybayes.sources import need_data
 
     reads = [*given.train, *([given.test] if given.test else [])]
     path = given.model_path
@@ -286,6 +285,48 @@ def _outputs(given: FitOptions) -> Outputs:
     if page is not None:
         page.need_apart(model)
     return Outputs(model, page)
+
+
+def _fit_documents(given: FitOptions, reading: Reading) -> None:
+    """Trains on a folder or on mailboxes."""
+    settings = given.text_settings()
+    if given.column:
+        raise Failure("--column is for rows, and this is a folder or a mailbox: omit it", USAGE)
+    outputs = _outputs(given)
+    source = reading.open_documents(given.train, target=given.target)
+    if given.target is not None and not source.takes_target:
+        raise Failure(
+            f"--target is for rows and mailboxes, and {source.name} has no files of rows (Parquet, "
+            "CSV, JSON lines, Arrow): the classes of a folder of documents are its folders",
+            USAGE,
+        )
+    _fit_text(given, reading, outputs, source, settings)
+
+
+def _fit_text(
+    given: FitOptions,
+    reading: Reading,
+    outputs: Outputs,
+    source: Any,
+    settings: dict[str, Any],
+    column: str | None = None,
+) -> None:
+    """Trains a model of text."""
+    import_estimators()
+    from tallybayes.cli.console import note, progress
+    from tallybayes.cli.files import note_unlabelled
+    from tallybayes.cli.show_text import note_of_unlabelled
+    from tallybayes.model_files import DocumentFile
+
+    outputs.model.need_as_made()
+    source.keep_group(given.group)
+    with progress():
+        file = DocumentFile.fit(source, given.target, column, flatten=reading.flatten, **settings)
+    if source.keep_unlabelled:
+        note(note_of_unlabelled(source, file.model))
+    else:
+        note_unlabelled(source, file.unit)
+    _finish(given, reading, outputs, file, source)
 
 
 def _fit_rows(given: FitOptions, reading: Reading) -> None:
@@ -302,125 +343,98 @@ def _fit_rows(given: FitOptions, reading: Reading) -> None:
     if not given.plain:
         _need_levels(given.column, families)
     outputs = _outputs(given)
-    from tallybayes.cli.places import Header, missing_target, need_columns, need_group
-    from tallybayes.sources.opening import read_once
+    from tallybayes.model_files import need_columns
+    from tallybayes.sources import need_group, read_once
 
     target, group = given.target, given.group
 
-    def need(header: Header) -> None:
+    def need(header: Any) -> None:
         if target is None:
-            missing_target(header)
+            raise Failure(
+                "Missing option '--target' / '-t': the label's column. The columns of "
+                f"{header.name} are {listed(header.header)}",
+                USAGE,
+            )
         need_columns(header, target, families)
         if group is not None:
             need_group(header, group, target, reading.weight)
 
     left_out = [name for name, family in families.items() if family is None and name != group]
     source = reading.open(given.train, left_out=left_out, need=need)
-    if target is None:
-        missing_target(source)
     table = given.plain or any(_has_parameters(text) for text in given.column)
-    beside = families if group is None else {**families, group: None}
-    if text_columns and not table and _is_alone(source, text_columns, target, beside):
-        _fit_column(
-            given,
-            outputs,
-            reading,
-            source,
-            text_columns[0],
-            [n for n in beside if beside[n] is None],
-        )
+    beside = [name for name, family in families.items() if family is None or name == group]
+    beside += [] if group is None else [group]
+    if text_columns and not table and {*source.header} <= {target, text_columns[0], *beside}:
+        settings = given.text_settings()
+        documents = reading.open_column(given.train, source, text_columns[0], target, beside)
+        _fit_text(given, reading, outputs, documents, settings, text_columns[0])
         return
     if text_columns:  # a column of text beside others is one family among them
         settings, weights = given.table_settings(), class_weight_of(given.class_weight)
     if given.test is not None and not read_once(given.test):
         reading.open([given.test])
     import_estimators()
-    from tallybayes.cli.table_models import FitRequest
-    from tallybayes.cli.table_models import fit as fit_table
+    from tallybayes.cli.console import progress
+    from tallybayes.model_files import TableFile
 
-    request = FitRequest(
-        target,
-        outputs.model,
-        outputs.page,
-        given.judged_on,
-        families,
-        given.plain,
-        settings,
-        weights,
-        given.test,
-        given.estimate,
-        given.json,
-        given.group,
-    )
-    fit_table(request, source, reading)
-
-
-def _fit_documents(given: FitOptions, reading: Reading) -> None:
-    """Trains on a folder or on mailboxes."""
-    settings = given.text_settings()
-    if given.column:
-        raise Failure("--column is for rows, and this is a folder or a mailbox: omit it", USAGE)
-    outputs = _outputs(given)
-    source = reading.open_documents(given.train, target=given.target)
-    if given.target is not None and not source.takes_target:
-        raise Failure(
-            f"--target is for rows and mailboxes, and {source.name} has no files of rows (Parquet, "
-            "CSV, JSON lines, Arrow): the classes of a folder of documents are its folders",
-            USAGE,
+    outputs.model.need_as_made()
+    with progress():
+        file = TableFile.fit(
+            source,
+            str(target),
+            families,
+            plain=given.plain,
+            class_weight=weights,
+            group=group,
+            **settings,
         )
-    import_estimators()
-    from tallybayes.cli.text_models import fit as fit_documents
-
-    fit_documents(_text_fit(given, outputs, None, settings), source, reading)
+    _finish(given, reading, outputs, file, source)
 
 
-def _text_fit(
-    given: FitOptions, outputs: Outputs, column: str | None, settings: dict[str, Any]
-) -> TextFit:
-    from tallybayes.cli.text_models import TextFit
+def _finish(given: FitOptions, reading: Reading, outputs: Outputs, file: Any, source: Any) -> None:
+    """Measures, saves, and reports. Files are written when nothing else can fail."""
+    from tallybayes.cli.console import document, progress, say
+    from tallybayes.cli.files import note_unlabelled, saved_page
+    from tallybayes.cli.show import notes_of_fit, shown_of_fit
+    from tallybayes.model_files import estimate, evaluate
 
-    return TextFit(
-        outputs.model,
-        outputs.page,
-        given.judged_on,
-        given.target,
-        column,
-        settings,
-        given.test,
-        given.estimate,
-        given.json,
-        given.group,
-    )
-
-
-def _fit_column(
-    given: FitOptions,
-    outputs: Outputs,
-    reading: Reading,
-    rows: Rows,
-    column: str,
-    left_out: list[str],
-) -> None:
-    """Trains on a column of documents."""
-    settings = given.text_settings()
-    import_estimators()
-    from tallybayes.cli.text_models import fit as fit_documents
-
-    documents = reading.open_column(given.train, rows, column, given.target, left_out)
-    fit_documents(_text_fit(given, outputs, column, settings), documents, reading)
+    path, page = outputs.model.path, outputs.page
+    is_text = file.unit == "document"
+    figures = None
+    with progress():
+        if given.test is not None:
+            test = reading.open_for(file, [given.test])
+            of = "test" if is_text else "test file"
+            figures = evaluate(file, test, name=f"{of} {given.test}")
+            note_unlabelled(test, file.unit)
+        elif given.estimate:
+            figures = estimate(file)
+    if not is_text:
+        notes_of_fit(file, source, figures, given.json)
+    report = None
+    if page is not None:
+        with progress():
+            judged = reading.open_for(file, given.judged_on)
+            learned = given.test is None
+            about = {"model": path, "data": ", ".join(given.judged_on)}
+            group = given.group if learned else None
+            report = file.report(judged, about=about, learned=learned, group=group)
+    content, shown = shown_of_fit(file, path, source, figures)
+    with outputs.model.alone() as save:
+        save(file)
+    if report is not None and page is not None:
+        report.save(page.path)
+        shown.append(saved_page(report, page.path, path, file.unit))
+    if given.json:
+        document("fit", content)
+    else:
+        say(*shown)
 
 
 def _has_parameters(column: str) -> bool:
     """Whether a column is declared as text with parameters, which are those of the family of
     tables."""
     return re.search(r"=\s*text\s*\(", column) is not None
-
-
-def _is_alone(source: Rows, text_columns: list[str], target: str, families: dict[str, Any]) -> bool:
-    """Whether a column of text is the only one that is read."""
-    columns = source.header
-    known = (target, text_columns[0])
-    return all(name in known or families.get(name, "auto") is None for name in columns)
 
 
 def _need_levels(column: list[str], families: dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ from tallybayes.cli.messages import USAGE, Failure
 from tallybayes.cli.options import column_families_of, columns_of
 from tallybayes.cli.quick_imports import import_estimators
 from tallybayes.cli.reading import Reading, reads_labels, reads_training
-from tallybayes.errors import NegativeTally
+from tallybayes.errors import NegativeTally, listed
 
 __all__ = ["count", "forget", "merge", "reweight", "update"]
 
@@ -66,26 +66,28 @@ def _learn(
     json: bool,
 ) -> None:
     """Counts rows in addition, or takes them away."""
-    from tallybayes.cli.console import document, line, number_of, say
-    from tallybayes.cli.models import kind_of, loaded
+    from tallybayes.cli.console import document, line, note, number_of, say
+    from tallybayes.cli.files import loaded, note_stale, note_unlabelled
 
     path = output.path
     with output.alone() as save:
         file = loaded(model)
-        from tallybayes.cli.notes import note_new_classes, note_unlabelled
-
-        kind = kind_of(file)
         before = file.rows
         classes = file.classes
         source = reading.open_for(file, data)
-        known = kind.before_learning(file)
         read = _count(action, file, source, target)
-        kind.need_sound(file, source)
-        file.target = file.target or target
         note_unlabelled(source, file.unit)
-        note_new_classes(file, classes)
-        kind.after_learning(file, source, known)
-        kind.note_stale(file, path)
+        rows = dict(zip(file.classes, file.class_rows.tolist(), strict=True))
+        new = [f"{c!r} ({number_of(rows[c], file.unit)})" for c in rows if c not in classes]
+        if new:
+            what = "class is" if len(new) == 1 else "classes are"
+            note(
+                f"warning: the {what} new to the model: {listed(new, 10)}. Correct the data if "
+                f"that is a misspelling: tallybayes forget takes the {file.unit}s away again"
+            )
+        for text in file.stray_notes(source):
+            note(f"note: {text}")
+        note_stale(file, path)
         save(file)
     fades = action == "update" and getattr(file.model, "half_life", None) is not None
     changed = read if fades else abs(file.rows - before)
@@ -108,11 +110,11 @@ def _count(action: Action, file: Any, source: Any, target: str | None) -> int:
     """Changes the counts; how many rows or documents were read."""
     from tallybayes.cli.console import progress
 
-    with progress() as bar:
+    with progress():
         if action == "update":
-            return int(file.learn(source, bar, target))
+            return int(file.learn(source, target))
         try:
-            return int(file.forget(source, bar, target))
+            return int(file.forget(source, target))
         except NegativeTally as error:
             where = "" if error.column is None else f"column {error.column!r}, "
             raise Failure(
@@ -157,7 +159,7 @@ def count(
     The file is a plain model of its part, which every command takes. Nothing is measured.
     """
     from tallybayes.cli.files import Output
-    from tallybayes.cli.places import need_columns
+    from tallybayes.model_files import need_columns
 
     out = Output(output, "model", data, force=force)
     families = {}
@@ -172,13 +174,12 @@ def count(
     )
     import_estimators()
     from tallybayes.cli.console import document, line, number_of, progress, say
-    from tallybayes.cli.counting import Counting
-    from tallybayes.cli.notes import note_unlabelled
+    from tallybayes.cli.files import note_unlabelled
+    from tallybayes.model_files import TableFile
 
     out.need_as_made()
-    counting = Counting(rows, target, families, plain=True, options={})
-    with progress() as bar:
-        file = counting.model_file(counting.run(bar))
+    with progress():
+        file = TableFile.fit(rows, target, families, plain=True)
     note_unlabelled(rows)
     with out.alone() as save:
         save(file)
@@ -206,21 +207,27 @@ def merge(
     if len(models) < 2:
         raise Failure("merge needs two models or more: tallybayes merge A B -o C", USAGE)
     from tallybayes.cli.files import Output
-    from tallybayes.cli.places import need_model
+    from tallybayes.sources import need_model
 
     for model in models:
         need_model(model)
     out = Output(output, "model", changes=models, force=force)
-    from tallybayes.cli.console import document, line, number_of, say
-    from tallybayes.cli.models import kind_of, loaded
+    from tallybayes.cli.console import document, line, note, number_of, say
+    from tallybayes.cli.files import loaded, note_stale
 
     _note_copies(models)
     with out.alone() as save:  # it may be one of the models, and change until the lock is taken
         whole = loaded(models[0])
-        kind = kind_of(whole)
         for path in models[1:]:
-            kind.take_in(whole, models[0], loaded(path, like=whole, first=models[0]), path)
-        kind.note_stale(whole, out.path)
+            part = loaded(path)
+            if part.unit != whole.unit:
+                raise Failure(
+                    f"{models[0]} counts {whole.unit}s and {path} counts {part.unit}s: only models "
+                    "of one kind merge"
+                )
+            if not whole.merge(part):
+                note(f"note: {path} was trained with other options; those of {models[0]} are kept")
+        note_stale(whole, out.path)
         save(whole)
     if json:
         content = {
@@ -270,17 +277,14 @@ def reweight(
     n_parts = None if parts is None else options.number_or_auto("--parts", parts, minimum=1)
     out = Output(output or model, "model", data, [model], force=force)
     from tallybayes.cli.console import document, line, number_of, progress, say
-    from tallybayes.cli.models import kind_of, loaded
+    from tallybayes.cli.files import loaded, note_unlabelled
 
     with out.alone() as save:
         file = loaded(model)
-        from tallybayes.cli.notes import note_unlabelled
-
-        kind = kind_of(file)
-        kind.need_reweighting(file, model, n_parts)
+        file.need_reweighting(n_parts)
         source = reading.open_for(file, data)
-        with progress() as bar:
-            n_rows = kind.reweight(file, source, bar, target, n_parts, group)
+        with progress():
+            n_rows = file.reweight(source, target, n_parts, group)
         note_unlabelled(source, file.unit)
         save(file)
     if json:

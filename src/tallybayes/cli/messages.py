@@ -6,14 +6,15 @@ This module is imported first of all, and imports nothing that is slow.
 from __future__ import annotations
 
 import contextlib
-import difflib
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from tallybayes.cli import interrupts
+from tallybayes.errors import OptionError
 
 __all__ = [
     "DATA",
@@ -23,6 +24,7 @@ __all__ = [
     "OUTPUT",
     "USAGE",
     "Failure",
+    "as_option",
     "formula_safe",
     "in_ascii",
     "is_unicode",
@@ -32,7 +34,6 @@ __all__ = [
     "one_line",
     "open_closed",
     "report",
-    "suggestion",
     "tell",
     "visible",
 ]
@@ -41,7 +42,6 @@ __all__ = [
 # ---- errors as one line that states what to do, and an exit code ---------------------------------
 DATA, USAGE, INTERRUPTED = 1, 2, 130
 EXTRA = {"typer", "rich", "pyarrow"}  # what the extra "cli" installs
-MIN_SIMILARITY = 0.65  # from 0 to 1, from which on a name may be another one mistyped
 DEBUG = "TALLYBAYES_DEBUG"  # set to 1 for tracebacks
 
 
@@ -68,11 +68,12 @@ class Failure(Exception):
         self.code = code
 
 
-def suggestion(name: str, names: Iterable[str]) -> str:
-    """ " Did you mean …?" where a name is close to one of `names`, else nothing."""
-    by_folded = {known.casefold(): known for known in names}
-    close = difflib.get_close_matches(name.casefold(), by_folded, 1, MIN_SIMILARITY)
-    return f" Did you mean {by_folded[close[0]]!r}?" if close else ""
+def as_option(name: str, value: Any = None) -> str:
+    """An argument of the library as an option, with its value."""
+    if name == "missing":
+        return "--only-null"
+    given = "" if value is None or value is True else f" {value}"
+    return f"--{name.replace('_', '-')}{given}"
 
 
 def _is_arrow(error: BaseException) -> bool:
@@ -88,6 +89,8 @@ def _line(error: BaseException) -> tuple[str, int]:
         return interrupts.message(), interrupts.exit_code()
     if isinstance(error, Failure):
         return str(error), error.code
+    if isinstance(error, OptionError):
+        return str(error), USAGE
     if hasattr(error, "format_message"):  # a usage error of typer
         path = getattr(getattr(error, "ctx", None), "command_path", "tallybayes")
         return f"{error.format_message()} (see {path} --help)", USAGE
@@ -100,7 +103,7 @@ def _line(error: BaseException) -> tuple[str, int]:
         return f"{where}{error.strerror}", DATA
     if isinstance(error, ModuleNotFoundError) and error.name in EXTRA:
         return f"the command line needs {error.name}: pip install 'tallybayes[cli]'", DATA
-    if isinstance(error, ValueError | OSError) or _is_arrow(error):
+    if isinstance(error, ValueError | OSError | ImportError) or _is_arrow(error):
         return str(error), DATA
     kind = type(error).__name__
     return f"unexpected {kind}: {error}. This is a defect; {DEBUG}=1 shows where", DATA

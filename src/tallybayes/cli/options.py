@@ -16,13 +16,11 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from tallybayes.cli.messages import USAGE, Failure, suggestion
-from tallybayes.errors import listed
-from tallybayes.sources.databases.names import is_url
-from tallybayes.sources.opening import is_remote
+from tallybayes.cli.messages import USAGE, Failure
+from tallybayes.errors import listed, suggestion
+from tallybayes.sources import is_remote, is_url
 
 __all__ = [
-    "ChosenRows",
     "ClassWeight",
     "Data",
     "FitOptions",
@@ -36,6 +34,7 @@ __all__ = [
     "class_weight_of",
     "column_families_of",
     "columns_of",
+    "keys_of",
     "number_or_auto",
 ]
 
@@ -43,7 +42,8 @@ __all__ = [
 # ---- what a shell completes: the names of columns, read from the header of the data --------------
 def columns_of(ctx: Any, incomplete: str) -> list[str]:
     """The columns of the data on the line so far that begin with what was typed."""
-    from tallybayes.sources.files import header_of, source_of_paths
+    from tallybayes import files
+    from tallybayes.sources import header_of
 
     names: list[str] = []
     how = {"sheet": ctx.params.get("sheet"), "flatten": bool(ctx.params.get("flatten"))}
@@ -52,7 +52,7 @@ def columns_of(ctx: Any, incomplete: str) -> list[str]:
         if not os.path.exists(path):
             continue
         try:
-            names += header_of(source_of_paths([path], **how))
+            names += header_of(files(path, **how))
         except Exception:
             continue
     return [name for name in dict.fromkeys(names) if name.startswith(incomplete)]
@@ -410,73 +410,10 @@ def _alpha(text: str) -> float | str:
 
 
 # ---- the rows that a command takes out of its data: by number, or by the value of a column -------
-@dataclass(frozen=True)
-class ChosenRows:
-    """Rows by number and by key.
-
-    Parameters
-    ----------
-    numbers : tuple of int
-        From 0.
-    keys : tuple of (str, str)
-        Columns, and a value of each.
-    """
-
-    numbers: tuple[int, ...]
-    keys: tuple[tuple[str, str], ...]
-
-    @classmethod
-    def of(cls, numbers: list[int], keys: list[str]) -> ChosenRows:
-        """Those that options name.
-
-        Raises
-        ------
-        Failure
-            With the code for usage, for a key without a column.
-        """
-        pairs = [tuple(key.partition("=")[::2]) for key in keys]
-        for given, (column, _) in zip(keys, pairs, strict=True):
-            if not column or "=" not in given:
-                raise Failure(f"--key {given!r} is not COL=VALUE, such as id=1007", USAGE)
-        return cls(tuple(dict.fromkeys(numbers)), tuple((c, v) for c, v in pairs))
-
-    def __bool__(self) -> bool:
-        return bool(self.numbers or self.keys)
-
-    @property
-    def columns(self) -> list[str]:
-        """The columns of the keys."""
-        return list(dict.fromkeys(column for column, _ in self.keys))
-
-    @property
-    def several(self) -> bool:
-        """Whether there may be more than one."""
-        return bool(self.keys) or len(self.numbers) > 1
-
-    def last(self) -> int | None:
-        """The last row that has to be read; None for all."""
-        return None if self.keys else max(self.numbers, default=-1)
-
-    def need_found(self, name: str, n_rows: int, unit: str, keys: set[tuple[str, str]]) -> None:
-        """Raises where a row is not there.
-
-        Parameters
-        ----------
-        name : str
-            Of the data.
-        n_rows : int
-            How many rows it has.
-        unit : str
-            "row" or "document".
-        keys : set of (str, str)
-            Those that were found.
-        """
-        beyond = [n for n in self.numbers if n >= n_rows]
-        if beyond:
-            rows = f"{n_rows:,} {unit}" + ("" if n_rows == 1 else "s")
-            raise Failure(
-                f"{name} has {rows}, from 0 to {n_rows - 1:,}: there is no {unit} {beyond[0]}"
-            )
-        absent = [f"{column}={value}" for column, value in self.keys if (column, value) not in keys]
-        if absent:
-            raise Failure(f"{name}: no {unit} has {listed(absent)}")
+def keys_of(keys: list[str]) -> tuple[tuple[str, str], ...]:
+    """Columns, and a value of each, that --key names."""
+    pairs = [key.partition("=") for key in keys]
+    for given, (column, equals, _) in zip(keys, pairs, strict=True):
+        if not column or not equals:
+            raise Failure(f"--key {given!r} is not COL=VALUE, such as id=1007", USAGE)
+    return tuple((column, value) for column, _, value in pairs)

@@ -19,6 +19,8 @@ from importlib.util import find_spec, module_from_spec
 from types import ModuleType
 from typing import Any
 
+import tallybayes
+
 __all__ = [
     "BY_NAME",
     "DEFERRED",
@@ -56,12 +58,8 @@ COMPILED = {
 }
 """The compiled modules that have the functions of a module; most of a package is not needed."""
 
-CLASSIFIERS = (
-    "tallybayes.cross_validation",
-    "tallybayes.estimators.naive_bayes",
-    "tallybayes.estimators.weighted",
-    "tallybayes.estimators.loading",
-)
+CLASSIFIERS = ("cross_validate", "NaiveBayes", "WeightedNaiveBayes", "load")
+"""Names of the package whose modules import those."""
 
 GARBAGE_THRESHOLD = 50_000  # objects that are made between two searches for garbage
 
@@ -204,7 +202,7 @@ def import_estimators() -> None:
 
     with stood_in(*DEFERRED), names_stood_in(LIGHT):
         for name in CLASSIFIERS:
-            import_module(name)
+            getattr(tallybayes, name)
     gc.freeze()
     gc.set_threshold(GARBAGE_THRESHOLD)
     gc.enable()

@@ -9,27 +9,20 @@ import functools
 import inspect
 import os
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_type_hints
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_type_hints
 
 import typer
 
 from tallybayes.cli import interrupts
-from tallybayes.cli.messages import USAGE, Failure, suggestion
+from tallybayes.cli.messages import USAGE, Failure
 from tallybayes.cli.options import columns_of
-from tallybayes.errors import listed
-from tallybayes.sources.databases.names import is_url, shown
-from tallybayes.sources.opening import FORMATS, Format
-from tallybayes.sources.options import MISSING, Layout, Spelling, need_apart
+from tallybayes.errors import listed, suggestion
+from tallybayes.sources import Layout, Spelling, need_apart
 
 if TYPE_CHECKING:
-    from tallybayes.cli.document_file import DocumentFile
-    from tallybayes.cli.documents import DocumentSource
-    from tallybayes.cli.model_file import ModelFile
-    from tallybayes.cli.places import Header
-    from tallybayes.cli.rows import Rows
-    from tallybayes.sources.contract import Source
+    from tallybayes.model_files import DocumentFile, TableFile
+    from tallybayes.sources import DocumentSource, Header, Rows
 
 __all__ = [
     "TEXT_FORMATS",
@@ -54,15 +47,10 @@ __all__ = [
     "TextColumn",
     "Thousands",
     "UnionByName",
-    "Wanted",
     "Weight",
-    "kind_of_input",
-    "open_documents",
-    "open_rows",
     "reads",
     "reads_labels",
     "reads_training",
-    "spelling_of_documents",
 ]
 
 
@@ -336,69 +324,59 @@ class Reading:
         self.sheet = sheet
         self.sql, self.table, self._queried = sql, table, False
 
-    def open_for(self, file: ModelFile | DocumentFile, paths: list[str]) -> Any:
+    def open_for(self, file: TableFile | DocumentFile, paths: list[str]) -> Any:
         """Rows for a model of tables, documents for one of text."""
         if file.unit == "document":
             return self.open_documents(paths, cast("DocumentFile", file))
-        return self.open(paths, cast("ModelFile", file))
+        return self.open(paths, cast("TableFile", file))
 
     def open(
         self,
         paths: list[str],
-        file: ModelFile | None = None,
+        file: TableFile | None = None,
         left_out: Collection[str] = (),
         need: Callable[[Header], None] | None = None,
     ) -> Rows:
         """Rows with these options; what they leave open is as it was for the model. `need` looks
         at the columns before anything slow is imported."""
-        from tallybayes.cli.places import Header
-        from tallybayes.sources.files import header_of, source_of_paths
+        from tallybayes.sources import Header, need_weight, open_rows
 
         interrupts.keep_from_arrow()
         self._need_tables()
         for path in paths:
             _need_no_documents(path)
-        spelling = Spelling() if file is None else file.spelling
-        flatten = self.flatten or (file is not None and file.flatten)
         try:
-            spelling = self._spelling(spelling)
+            spelling = self._spelling(Spelling() if file is None else file.spelling)
             need_apart(self.layout, spelling)
         except ValueError as error:
             raise Failure(f"--{error}", USAGE) from None
-        source = self._database(paths) or source_of_paths(
+        rows = open_rows(
             paths,
-            cast("Format | None", self.format),
-            layout=self.layout,
-            sheet=self.sheet,
-            flatten=flatten,
             spelling=spelling,
+            skip_unlabelled=self.skip_unlabelled,
+            weight=self.weight or (None if file is None else file.weight_column),
+            flatten=self.flatten or (file is not None and file.flatten),
             mixed=[] if file is None else file.columns_with_strings,
             left_out=left_out,
+            format=self.format,
+            layout=self.layout,
+            sheet=self.sheet,
             union_by_name=self.union_by_name,
-            **({} if self.block is None else {"block": self.block}),
+            block=self.block,
+            **self._database(paths),
         )
-        header = header_of(source)
+        header = Header(rows.name, rows.header)
         if need is not None:
-            need(Header(source.name, header))
+            need(header)
         for name in self.null_of:
-            if name not in header:
+            if name not in header.header:
                 raise Failure(
-                    f"--null names the column {name!r}, which {source.name} does not have; its "
-                    f"columns are {listed(header)}.{suggestion(name, header)}"
+                    f"--null names the column {name!r}, which {rows.name} does not have; its "
+                    f"columns are {listed(header.header)}.{suggestion(name, header.header)}"
                 )
-        from tallybayes.cli.places import need_weight
-        from tallybayes.cli.rows import Rows
-
-        weight = self.weight or (None if file is None else file.weight_column)
         if self.weight is not None:
-            need_weight(Header(source.name, header), self.weight)
-        return Rows(
-            source,
-            spelling,
-            skip_unlabelled=self.skip_unlabelled,
-            weight=weight,
-            flatten=flatten,
-        )
+            need_weight(header, self.weight)
+        return rows
 
     def _spelling(self, usual: Spelling) -> Spelling:
         """How strings are read: what the options leave open is as usual."""
@@ -414,26 +392,25 @@ class Reading:
             **self._given,
         )
 
-    def _database(self, paths: list[str]) -> Source | None:
-        """A table or query of a database, where that is what is named."""
-        from tallybayes.sources.databases.duckdb import is_file
-        from tallybayes.sources.files import source_of
+    def _database(self, paths: list[str]) -> dict[str, Any]:
+        """The table or query of a database, where that is what is named."""
+        from tallybayes.sources import is_database, shown_path
 
         named = self.sql is not None or self.table is not None
-        if not any(is_url(path) or is_file(path) for path in paths):
+        if not any(map(is_database, paths)):
             if named and not self._queried:
                 raise Failure(
                     f"--sql and --table are for databases, and {paths[0]} is neither a DuckDB "
                     "file nor postgresql://user@host/database",
                     USAGE,
                 )
-            return None
+            return {}
         if len(paths) > 1:
             raise Failure("a database is read by itself: name no other data", USAGE)
         if (self.sql is None) == (self.table is None):
-            name = shown(paths[0]) if is_url(paths[0]) else paths[0]
             raise Failure(
-                f"{name} is a database: say which rows by --table NAME or by --sql 'SELECT …'",
+                f"{shown_path(paths[0])} is a database: say which rows by --table NAME or by --sql "
+                "'SELECT …'",
                 USAGE,
             )
         if self.layout.given:
@@ -441,7 +418,7 @@ class Reading:
                 f"--{self.layout.given[0]} is for CSV, and {paths[0]} is a database: omit it", USAGE
             )
         self._queried = True
-        return source_of(paths[0], sql=self.sql, table=self.table)
+        return {"sql": self.sql, "table": self.table}
 
     def _need_no_weight(self) -> None:
         """Raises for weights of documents."""
@@ -464,35 +441,12 @@ class Reading:
             )
 
     def open_column(
-        self,
-        paths: list[str],
-        rows: Rows,
-        column: str,
-        target: str | None,
-        left_out: Collection[str],
+        self, paths: list[str], rows: Rows, column: str, target: str | None, beside: list[str]
     ) -> DocumentSource:
         """A column of documents in rows, beside which there are only labels and columns left
         out."""
         self._need_no_weight()
-        if rows.once:
-            from tallybayes.cli.document_rows import DocumentRows
-
-            rows.read_as(spelling_of_documents(target))
-            given = (column, target, None, self.skip_unlabelled, set(left_out))
-            return DocumentRows(rows.source, *given)
-        wanted = Wanted(
-            layout=self.layout,
-            format=self.format,
-            column=column,
-            target=target,
-            skip_unlabelled=self.skip_unlabelled,
-            block=self.block,
-            sheet=self.sheet,
-            flatten=self.flatten,
-            union_by_name=self.union_by_name,
-            alone=set(left_out),
-        )
-        return open_rows(paths, wanted)
+        return self._documents(rows.source if rows.once else paths, column, target, beside=beside)
 
     def open_documents(
         self, paths: list[str], file: DocumentFile | None = None, target: str | None = None
@@ -500,20 +454,33 @@ class Reading:
         """Documents with these options; what they leave open is as it was for the model, whose
         labels are in `target` if there is none."""
         self._need_no_weight()
-        wanted = Wanted(
-            layout=self.layout,
-            format=self.format,
-            column=self.text or (file.column if file is not None else None),
-            target=target if file is None else file.target,
-            from_rows=file is not None and file.column is not None,
-            label=self.label,
-            skip_unlabelled=self.skip_unlabelled,
-            block=self.block,
-            sheet=self.sheet,
-            flatten=self.flatten or (file is not None and file.flatten),
-            union_by_name=self.union_by_name,
-        )
-        return open_documents(paths, wanted)
+        if file is None:
+            return self._documents(paths, self.text, target)
+        flatten = self.flatten or file.flatten
+        return self._documents(paths, self.text or file.column, file.target, flatten=flatten)
+
+    def _documents(
+        self, data: Any, text: str | None, target: str | None, **more: Any
+    ) -> DocumentSource:
+        from tallybayes import documents
+
+        interrupts.keep_from_arrow()
+        layout = self.layout
+        given: dict[str, Any] = {
+            "skip_unlabelled": self.skip_unlabelled,
+            "label": self.label,
+            "format": self.format,
+            "encoding": layout.encoding,
+            "sheet": self.sheet,
+            "flatten": self.flatten,
+            "union_by_name": self.union_by_name,
+            "block": self.block,
+            "delimiter": layout.delimiter,
+            "header": layout.header,
+            "names": layout.names,
+            "skip": layout.skip,
+        }
+        return documents(data, text=text, target=target, **(given | more))
 
 
 def _null_strings(given: list[str]) -> tuple[list[str], dict[str, list[str]]]:
@@ -532,7 +499,7 @@ def _null_strings(given: list[str]) -> tuple[list[str], dict[str, list[str]]]:
 def _need_no_documents(path: str) -> None:
     """Raises for a folder without data, such as one of documents."""
     if os.path.isdir(path):
-        from tallybayes.sources.files import holds_data
+        from tallybayes.sources import holds_data
 
         if not holds_data(path):
             raise Failure(
@@ -543,7 +510,7 @@ def _need_no_documents(path: str) -> None:
 
 def _need_files(given: dict[str, Any]) -> None:
     """Raises where a file that a command is given is not there, or is not of its kind."""
-    from tallybayes.cli.places import need_data, need_model
+    from tallybayes.sources import need_data, need_model
 
     if "model" in given:
         need_model(given["model"])
@@ -583,138 +550,3 @@ def reads(
     command.__dict__["__signature__"] = inspect.Signature(parameters)
     command.__annotations__ = {p.name: p.annotation for p in parameters}
     return command
-
-
-# ---- what documents come from: a folder, mailboxes, rows, or files of one document each ----------
-Kind = Literal["folder", "mailbox", "rows", "file"]
-
-BLOCK_BYTES = 1 << 24  # bytes of rows that are parsed at a time: a row of CSV fits into it
-MAILBOXES = (".mbox", ".mbx")
-MAILBOX_START = b"From "  # of a mailbox
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """How documents are read.
-
-    Parameters
-    ----------
-    layout : Layout
-        Of CSV; its encoding is that of all documents.
-    format : str or None
-        The value of --format.
-    column : str or None
-        Of rows, with the documents.
-    target : str or None
-        The column, or the header of messages, with the labels.
-    from_rows : bool
-        Whether the model has learned from rows: `target` is then a column and no header, and
-        standard input holds rows.
-    label : str or None
-        Of all documents.
-    skip_unlabelled : bool
-    block : int or None
-        Bytes of rows that are parsed at a time.
-    sheet : str or None
-        Of a workbook.
-    flatten : bool
-        Whether keys of objects within rows are columns.
-    union_by_name : bool
-        Whether files of rows may have other columns than the first.
-    alone : set of str, optional
-        The columns that rows may have beside documents and labels; any by default.
-    """
-
-    layout: Layout = Layout()  # noqa: RUF009  # frozen
-    format: str | None = None
-    column: str | None = None
-    target: str | None = None
-    from_rows: bool = False
-    label: str | None = None
-    skip_unlabelled: bool = False
-    block: int | None = None
-    sheet: str | None = None
-    flatten: bool = False
-    union_by_name: bool = False
-    alone: set[str] | None = None
-
-
-def kind_of_input(path: str, wanted: Wanted) -> Kind:
-    """What a path is: by --format, then by its first bytes, then by its suffix."""
-    if path != "-" and os.path.isdir(path):
-        return "folder"
-    if wanted.format is not None:
-        named: dict[str, Kind] = {"mbox": "mailbox", "text": "file"}
-        return named.get(wanted.format, "rows")
-    if path == "-":
-        return "rows" if wanted.from_rows else "file"
-    suffix = Path(path.removesuffix(".gz")).suffix.lower()
-    if suffix in MAILBOXES or _begins(path):
-        return "mailbox"
-    return "rows" if suffix in FORMATS and suffix != ".txt" else "file"
-
-
-def _begins(path: str) -> bool:
-    """Whether a file begins as a mailbox does; a pipe is not looked at."""
-    if not os.path.isfile(path):
-        return False
-    with open(path, "rb") as file:
-        return file.read(len(MAILBOX_START)) == MAILBOX_START
-
-
-def open_documents(paths: list[str], wanted: Wanted) -> DocumentSource:
-    """The documents of one folder, one file of rows, or of mailboxes or files.
-
-    Raises
-    ------
-    Failure
-        With the code for usage, for inputs that cannot be read together.
-    """
-    kinds = {kind_of_input(path, wanted) for path in paths}
-    kind = kinds.pop()
-    if kinds or (len(paths) > 1 and kind == "folder"):
-        raise Failure(
-            "documents come from one folder, from files of rows, from mailboxes, or from files "
-            f"of one document each, and {len(paths)} inputs of another mix are given: run the "
-            "command on each",
-            USAGE,
-        )
-    given = (wanted.layout.encoding, wanted.label, wanted.skip_unlabelled)
-    if kind == "folder":
-        from tallybayes.cli.documents import Folder
-
-        return Folder(paths[0], *given)
-    if kind == "mailbox":
-        from tallybayes.cli.documents import Mailboxes
-
-        return Mailboxes(paths, None if wanted.from_rows else wanted.target, *given)
-    if kind == "file":
-        from tallybayes.cli.documents import Files
-
-        return Files(paths, *given)
-    return open_rows(paths, wanted)
-
-
-def open_rows(paths: list[str], wanted: Wanted) -> DocumentSource:
-    """The rows of files as documents."""
-    from tallybayes.cli.document_rows import DocumentRows
-    from tallybayes.sources.files import source_of_paths
-
-    interrupts.keep_from_arrow()
-    source = source_of_paths(
-        paths,
-        cast("Format | None", wanted.format),
-        layout=wanted.layout,
-        sheet=wanted.sheet,
-        flatten=wanted.flatten,
-        union_by_name=wanted.union_by_name,
-        spelling=spelling_of_documents(wanted.target),
-        block=wanted.block or BLOCK_BYTES,
-    )
-    rest = (wanted.target, wanted.label, wanted.skip_unlabelled, wanted.alone)
-    return DocumentRows(source, wanted.column, *rest)
-
-
-def spelling_of_documents(target: str | None) -> Spelling:
-    """How rows of documents are read: only an empty cell is a missing document."""
-    return Spelling(missing=("",), missing_of={} if target is None else {target: MISSING})

@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from tallybayes.cli.console import cut, document, line, number_of, progress, say, table
-from tallybayes.cli.model_file import ModelFile
-from tallybayes.cli.options import ChosenRows
-from tallybayes.cli.rows import Rows
-from tallybayes.cli.show_text import say_terms, terms_as_json
-from tallybayes.estimators.weighted import WeightedNaiveBayes
-from tallybayes.explain.importances import terms_apart
-from tallybayes.models.rows import values_of_columns
-from tallybayes.models.weighted import weights_of
-from tallybayes.tables import Table
-from tallybayes.tables.columns import values_of
+from tallybayes import WeightedNaiveBayes
+from tallybayes.cli.console import cut, document, line, note, number_of, progress, say, table
+from tallybayes.cli.figures import figures_tables
+from tallybayes.cli.files import note_unlabelled
+from tallybayes.cli.messages import USAGE, Failure
+from tallybayes.cli.show_text import class_table as text_classes
+from tallybayes.cli.show_text import (
+    content_of,
+    description,
+    say_terms,
+    terms_as_json,
+    top_terms_tables,
+)
+from tallybayes.model_files import ChosenRows, Figures, TableFile
 
 __all__ = [
     "MAX_ROWS",
     "MEASURE",
-    "Informative",
     "class_table",
-    "columns_document",
     "columns_table",
     "explain",
     "informative_table",
-    "missing_shares",
-    "most_informative",
+    "notes_of_fit",
     "show",
+    "shown_of_fit",
 ]
 
 
@@ -38,10 +39,10 @@ MAX_CELLS = 20  # levels or bins of a table that is shown
 MAX_CLASSES = 6  # classes
 
 
-def show(file: ModelFile, model: str, tables: bool, show_all: bool, json: bool) -> None:
+def show(file: TableFile, model: str, tables: bool, show_all: bool, json: bool) -> None:
     """Shows columns, classes and options, and with `tables` each column's parameters; the first and
     most informative of them, or all."""
-    informative = most_informative(file)
+    informative = file.informative()
     settings = {k: v for k, v in file.model.get_params().items() if k != "columns"}
     parts = file.table.parts
     if json:
@@ -51,11 +52,8 @@ def show(file: ModelFile, model: str, tables: bool, show_all: bool, json: bool) 
             "rows": file.rows,
             "classes": dict(zip(file.classes, file.class_rows.tolist(), strict=True)),
             "options": settings,
-            "columns": columns_document(file),
-            "informative": {
-                "measure": MEASURE,
-                "columns": [t._asdict() for t in informative],
-            },
+            "columns": file.columns(),
+            "informative": _informative_document(informative),
         }
         if tables:
             content["tables"] = [_parameters(part, file.classes) for part in parts]
@@ -111,31 +109,6 @@ def _table(found: dict[str, Any], classes: list[str]) -> Any:
 MAX_ROWS = 20  # columns, classes or tables that are printed without --all
 
 
-def _held(file: ModelFile, name: str, holds: str) -> str:
-    return "dates" if holds == "numbers" and file.kinds.get(name) == "date" else holds
-
-
-def columns_document(file: ModelFile) -> list[dict[str, Any]]:
-    """Each column: what it holds, its family and why, the weight of its table, what it adds in
-    nats, and the share of missing values."""
-    weighting = file.table.chosen.weighting
-    missing, weights = missing_shares(file), weights_of(weighting)
-    adds = {} if weighting is None else weighting.adds
-    return [
-        {
-            "column": r.name,
-            "holds": _held(file, r.name, r.holds),
-            "family": r.family,
-            "weight": weights.get(r.name) if r.part is not None else None,
-            "adds": adds.get(r.name) if r.part is not None else None,
-            "why": r.why,
-            "missing": missing.get(r.name),
-            "used": r.part is not None,
-        }
-        for r in file.table.columns_read
-    ]
-
-
 HOW_WEIGHTED = (
     "Numbers are split into cells (intervals), which are smoothed; strings and missing values are "
     "levels. What a column adds: how far it moves the scores of the classes apart by itself, in "
@@ -149,14 +122,14 @@ HOW = (
 
 
 def columns_table(
-    file: ModelFile, found: list[Informative], show_all: bool, model: str
+    file: TableFile, found: list[tuple[str, float]], show_all: bool, model: str
 ) -> list[Any]:
     """The columns for people; what is remarkable about one has a remark.
 
     Parameters
     ----------
-    file : ModelFile
-    found : list of Informative
+    file : TableFile
+    found : list of (str, float)
         The informative columns, the best first: those are printed where there are too many.
     show_all : bool
     model : str
@@ -164,7 +137,7 @@ def columns_table(
     """
     weighted = isinstance(file.model, WeightedNaiveBayes)
     paired = {name for pair in file.pairs for name in pair.columns}
-    columns, readings = columns_document(file), {r.name: r for r in file.table.columns_read}
+    columns, readings = file.columns(), {r.name: r for r in file.table.columns_read}
     shown = columns if show_all else _informative(columns, found)
     rows = []
     for column in shown:
@@ -193,11 +166,13 @@ def columns_table(
     return [table(title, heads, rows), *how]
 
 
-def _informative(columns: list[dict[str, Any]], found: list[Informative]) -> list[dict[str, Any]]:
+def _informative(
+    columns: list[dict[str, Any]], found: list[tuple[str, float]]
+) -> list[dict[str, Any]]:
     """The most informative columns, in the order of the file; the first where none is."""
     if len(columns) <= MAX_ROWS:
         return columns
-    best = [t.column for t in found]
+    best = [name for name, _ in found]
     best += [c["column"] for c in columns if c["used"]] + [c["column"] for c in columns]
     names = {c["column"] for c in columns}
     chosen = set(list(dict.fromkeys(name for name in best if name in names))[:MAX_ROWS])
@@ -213,7 +188,7 @@ def _percent(share: float | None) -> str:
     return ">99.9%" if 0.9995 <= share < 1.0 else f"{share:.1%}"
 
 
-def class_table(file: ModelFile, target: str | None, show_all: bool) -> Any:
+def class_table(file: TableFile, target: str | None, show_all: bool) -> Any:
     """The classes: rows, what one weighs, and probability before anything is known."""
     prior = np.exp(file.model.class_log_prior_)
     count = file.class_rows
@@ -233,16 +208,18 @@ def class_table(file: ModelFile, target: str | None, show_all: bool) -> Any:
     return table(title, heads, rows)
 
 
-def informative_table(found: list[Informative], measure: str, max_columns: int = 10) -> list[Any]:
+def informative_table(
+    found: list[tuple[str, float]], measure: str, max_columns: int = 10
+) -> list[Any]:
     """The most informative columns with bars."""
-    top = max((t.nats for t in found), default=0.0)
+    top = max((nats for _, nats in found), default=0.0)
     rows = [
         (
-            t.column,
-            f"{t.nats:.4f}".replace("-0.0000", "0.0000"),
-            "█" * round(24 * max(t.nats, 0.0) / top) if top > 0 else "",
+            name,
+            f"{nats:.4f}".replace("-0.0000", "0.0000"),
+            "█" * round(24 * max(nats, 0.0) / top) if top > 0 else "",
         )
-        for t in found[:max_columns]
+        for name, nats in found[:max_columns]
     ]
     more = f", {max_columns} of {len(found)}" if len(found) > max_columns else ""
     title = f"Most informative columns{more}"
@@ -259,35 +236,19 @@ MEASURE = (
 )
 
 
-class Informative(NamedTuple):
-    """A column, or a pair, and how far it moves the scores of the classes apart."""
-
-    column: str
-    nats: float
-
-
-def most_informative(file: ModelFile) -> list[Informative]:
-    """The columns in use, and the pairs of a weighted model, the most informative first."""
-    found = (Informative(*term) for term in terms_apart(file.table).items() if term[1] > 0.0)
-    return sorted(found, key=lambda t: -t.nats)
-
-
-def missing_shares(file: ModelFile) -> dict[str, float]:
-    """The share of rows without a value, by column."""
-    rows = max(file.weight, 1e-300)
-    there = values_of_columns(file.table.tally)
-    return {name: max(0.0, 1.0 - weight / rows) for name, weight in there.items()}
-
-
 # ---- why a row got its class: the contribution of each column, for it or against it --------------
 MAX_COLUMNS = 25  # columns that are shown
 MAX_VALUE_CHARACTERS = 30  # characters of a value
 
 
-def explain(file: ModelFile, source: Rows, rows: ChosenRows, json: bool) -> None:
+def explain(file: TableFile, source: Any, rows: ChosenRows, json: bool) -> None:
     """Explains rows, to people or to machines."""
-    with progress() as bar:
-        found = file.chosen(source, bar, rows)
+    if not rows:
+        raise Failure(
+            "Missing option '--row': the number of the row, from 0 (or --key COL=VALUE)", USAGE
+        )
+    with progress():
+        found = file.chosen(source, rows)
     explained = []
     for i, (row, alone) in enumerate(found):
         if i and not json:
@@ -297,7 +258,7 @@ def explain(file: ModelFile, source: Rows, rows: ChosenRows, json: bool) -> None
         document("explain", {"rows": explained} if rows.several else explained[0])
 
 
-def _explained(file: ModelFile, source: Rows, row: int, alone: Table, json: bool) -> dict[str, Any]:
+def _explained(file: TableFile, source: Any, row: int, alone: Any, json: bool) -> dict[str, Any]:
     """One row for machines; else it is printed."""
     explanation = file.model.explain(alone)
     proba = file.model.predict_proba(alone)[0]
@@ -329,20 +290,19 @@ def _explained(file: ModelFile, source: Rows, row: int, alone: Table, json: bool
     return {}
 
 
-def _value(row: Table, columns: tuple[str, ...]) -> Any:
-    """What the row holds in a column, or in the two of a pair."""
-    found = [_shown(values_of(row.columns[name])[0]) for name in columns]
+def _value(row: Any, columns: tuple[str, ...]) -> Any:
+    """What the row holds in a column, or in the two of a pair; dates are strings."""
+    held = [TableFile.value(row, name) for name in columns]
+    found = [int(v) if _is_whole(v) else v for v in held]
     return found[0] if len(found) == 1 else [None if v is None else str(v) for v in found]
 
 
-def _shown(value: Any) -> Any:
-    """A cell for people and for JSON; dates are strings."""
-    whole = isinstance(value, float) and value == int(value) and abs(value) < 1e15
-    return int(value) if whole else value
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, float) and value == int(value) and abs(value) < 1e15
 
 
 def _content(
-    file: ModelFile,
+    file: TableFile,
     row: int,
     names: list[str],
     values: dict[str, Any],
@@ -374,7 +334,7 @@ def _content(
 
 
 def _say(
-    file: ModelFile,
+    file: TableFile,
     place: str,
     proba: Any,
     order: list[int],
@@ -404,3 +364,65 @@ def _say(
     hidden = len(rows) - 1 - MAX_COLUMNS
     if hidden > 0:
         say(line(f"{hidden:,} columns with less influence are not shown (--json has all)", "dim"))
+
+
+# ---- what a fit has made -------------------------------------------------------------------------
+UNINFORMATIVE = "No column predicts the class better than chance"
+
+
+def notes_of_fit(file: TableFile, source: Any, figures: Figures | None, json: bool) -> None:
+    """Reports what may mean something other than what was read, and what is of no use."""
+    if not json and file.table.chosen.weighting is not None and not file.table.parts:
+        note(
+            f"warning: {UNINFORMATIVE}, so every prediction is the most frequent class; "
+            "--plain uses all"
+        )
+    if not json and len(file.classes) == 1:
+        note(f"warning: {file.target!r} has only one value, so every prediction will be that value")
+    for text in file.notes(source):
+        note(f"note: {text}")
+    note_unlabelled(source)
+    if figures is None:
+        one = file.rows > 1 and len(file.classes) == 1
+        takes = "it takes rows of two classes, or" if one else "add"
+        takes = "it takes at least two rows, or" if file.rows <= 1 else takes
+        rest = ", or leave out --no-estimate" if takes == "add" else ""
+        note(f"note: the quality was not measured: {takes} --test FILE{rest}")
+
+
+def shown_of_fit(
+    file: Any, path: str, source: Any, figures: Figures | None
+) -> tuple[dict[str, Any], list[Any]]:
+    """What was learned, for machines and for people."""
+    text = f"{number_of(file.rows, file.unit)} counted; the model is in {path}"
+    short = [] if figures is None else [line(), line(figures.in_short(), "bold")]
+    quality = [] if figures is None else figures_tables(figures)
+    if file.unit == "document":
+        content = content_of(file, path, figures) | {"rows_without_label": source.unlabelled}
+        shown = [
+            text_classes(file, False),
+            line(description(file), "dim"),
+            line(text, "bold"),
+            line(),
+        ]
+        return content, [*shown, *quality, *top_terms_tables(file, False), *short]
+    informative = file.informative()
+    content = {
+        "model": path,
+        "target": file.target,
+        "rows": file.rows,
+        "rows_without_label": source.unlabelled,
+        "classes": dict(zip(file.classes, file.class_rows.tolist(), strict=True)),
+        "columns": file.columns(),
+        "estimate": None if figures is None else figures.document(),
+        "informative": _informative_document(informative),
+    }
+    shown = [*columns_table(file, informative, False, path), class_table(file, file.target, False)]
+    shown += [line(text, "bold"), line(), *quality]
+    if informative:
+        shown += informative_table(informative, MEASURE)
+    return content, [*shown, *short]
+
+
+def _informative_document(found: list[tuple[str, float]]) -> dict[str, Any]:
+    return {"measure": MEASURE, "columns": [{"column": name, "nats": nats} for name, nats in found]}

@@ -2,40 +2,27 @@
 
 from __future__ import annotations
 
-import math
-import re
 import sys
 from bisect import bisect_right
-from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tallybayes.cli.console import cut, document, line, number_of, pieces, progress, say, table
-from tallybayes.cli.documents import Document, DocumentSource
-from tallybayes.cli.messages import USAGE, Failure
-from tallybayes.cli.options import ChosenRows
-from tallybayes.explain.explanation import DocumentExplanation
-from tallybayes.tokens import CJK
+from tallybayes.cli.figures import figures_tables
 
 if TYPE_CHECKING:
-    from tallybayes.cli.document_file import DocumentFile
+    from tallybayes.model_files import ChosenRows, DocumentFile, Figures
 
 __all__ = [
-    "Word",
     "class_table",
     "content_of",
     "description",
     "explain",
     "marked_lines",
-    "quality_document",
-    "quality_in_short",
-    "quality_table",
-    "say_model",
+    "note_of_unlabelled",
     "say_terms",
-    "shared_spans",
     "show",
-    "telling_words",
     "terms_as_json",
     "top_terms_document",
     "top_terms_tables",
@@ -43,7 +30,9 @@ __all__ = [
 
 
 # ---- what a model of text holds ------------------------------------------------------------------
-def content_of(file: DocumentFile, path: str, show_all: bool = False) -> dict[str, Any]:
+def content_of(
+    file: DocumentFile, path: str, found: Figures | None, show_all: bool = False
+) -> dict[str, Any]:
     """A model for machines."""
     return {
         "model": path,
@@ -56,21 +45,19 @@ def content_of(file: DocumentFile, path: str, show_all: bool = False) -> dict[st
         "terms": file.model.tally_.n_terms,
         "penalty": file.model.penalty_,
         "unlabelled_weight": file.model.unlabelled_weight_,
-        "estimate": quality_document(file),
+        "estimate": None if found is None else found.document(),
         "top_terms": top_terms_document(file, show_all),
     }
 
 
-def say_model(file: DocumentFile, show_all: bool) -> None:
-    """Quality and top terms for people."""
-    say(*quality_table(file))
-    say(*top_terms_tables(file, show_all))
-
-
 def show(file: DocumentFile, path: str, show_all: bool, json: bool) -> None:
     """Shows vocabulary, classes, quality and top terms."""
+    from tallybayes.model_files import estimate
+
+    found = estimate(file)
+    assert found is not None
     if json:
-        document("show", content_of(file, path, show_all))
+        document("show", content_of(file, path, found, show_all))
         return
     given = ", ".join(f"{k}={v!r}" for k, v in file.model.get_params().items() if v is not None)
     say(
@@ -79,74 +66,11 @@ def show(file: DocumentFile, path: str, show_all: bool, json: bool) -> None:
         line(),
         class_table(file, show_all),
     )
-    say_model(file, show_all)
+    say(*figures_tables(found), *top_terms_tables(file, show_all))
 
 
-# ---- how good it is, as its learning measured it, and its classes --------------------------------
-MEASURED = "each document left out"
+# ---- its classes, and what it knows of documents -------------------------------------------------
 MAX_CLASSES = 20
-
-
-def _guess(file: DocumentFile) -> tuple[str, float, float]:
-    """The most frequent class, its share, and the log-loss of the classes' shares."""
-    share = file.class_rows / max(file.rows, 1e-300)
-    some = share[share > 0.0]
-    return (
-        file.classes[int(share.argmax())],
-        float(share.max()),
-        float((some * -np.log(some)).sum()),
-    )
-
-
-def quality_document(file: DocumentFile) -> dict[str, Any]:
-    """The figures for machines, under the names that models of tables have for them."""
-    model = file.model
-    name, share, entropy = _guess(file)
-    return {
-        "measured_on": MEASURED,
-        "counts_changed_since": file.stale,
-        "accuracy": model.accuracy_,
-        "accuracy_standard_error": model.accuracy_se_,
-        "log_loss": model.log_loss_,
-        "log_loss_standard_error": model.log_loss_se_,
-        "baseline": {"class": name, "accuracy": share, "log_loss": entropy},
-    }
-
-
-def quality_table(file: DocumentFile) -> list[Any]:
-    """The figures for people."""
-    model = file.model
-    name, share, entropy = _guess(file)
-    how = MEASURED + (", before the counts changed" if file.stale else "")
-    numbers = table(
-        f"Quality ({how})",
-        ["measure", ">this model", "std. error", f">always {name!r}"],
-        [
-            ["accuracy", f"{model.accuracy_:.2%}", f"± {model.accuracy_se_:.2%}", f"{share:.2%}"],
-            [
-                "log-loss (nats)",
-                f"{model.log_loss_:.4f}",
-                f"± {model.log_loss_se_:.4f}",
-                f"{entropy:.4f} *",
-            ],
-        ],
-    )
-    remarks = [
-        "accuracy: the share of documents whose most probable class is the true one",
-        "log-loss: the mean of -ln(probability of the true class); 0 is perfect",
-        "* when each document is given the shares of the classes as its probabilities",
-    ]
-    return [numbers, *(line(remark, "dim") for remark in remarks), line()]
-
-
-def quality_in_short(file: DocumentFile) -> str:
-    """The accuracy in a sentence."""
-    model = file.model
-    name, share, _ = _guess(file)
-    return (
-        f"accuracy {model.accuracy_:.2%} ± {model.accuracy_se_:.2%} ({MEASURED}); "
-        f"always {name!r}: {share:.2%}"
-    )
 
 
 def class_table(file: DocumentFile, show_all: bool) -> Any:
@@ -167,7 +91,7 @@ def class_table(file: DocumentFile, show_all: bool) -> Any:
 
 def description(file: DocumentFile) -> str:
     """The vocabulary in words: how many terms, of what they are made, and whether hashed."""
-    options = file.model._counter.options
+    options = file.options
     shortest, longest = options["ngram_range"]
     of = {"char": "characters", "char_wb": "characters within words"}
     units = of.get(options["analyzer"], "words and marks")
@@ -180,6 +104,22 @@ def description(file: DocumentFile) -> str:
     ridge = file.model.penalty_
     learned = f"a ridge of penalty {ridge:.3g}" if ridge is not None else "no ridge"
     return cut(f"{kept}: n-grams of {runs} {units}; {learned}", 200)
+
+
+def note_of_unlabelled(source: Any, model: Any) -> str:
+    """What use was made of documents without a label."""
+    if not source.unlabelled:
+        return f"note: {source.name}: every document has a label, so --unlabelled had nothing to do"
+    documents, weight = number_of(source.unlabelled, "document"), model.unlabelled_weight_
+    if weight == 0.0:
+        return (
+            f"note: {source.name}: {documents} without a label not counted: with them, labelled "
+            "documents that were held out are not predicted better beyond chance"
+        )
+    return (
+        f"note: {source.name}: {documents} without a label counted by their probabilities, each as "
+        f"{weight:g} of a document, after {number_of(model.n_iter_, 'iteration')}"
+    )
 
 
 # ---- the most informative terms of each class ----------------------------------------------------
@@ -198,7 +138,7 @@ def _found(
 
 
 def _is_hashed(file: DocumentFile) -> bool:
-    return file.model._counter.options["n_features"] is not None
+    return file.options["n_features"] is not None
 
 
 def top_terms_document(file: DocumentFile, show_all: bool) -> dict[str, Any]:
@@ -256,11 +196,12 @@ MAX_SHOWN_TERMS = 15  # terms that are shown
 MAX_TERM_CHARACTERS = 30  # characters of a term
 
 
-def explain(file: DocumentFile, source: DocumentSource, chosen: ChosenRows, json: bool) -> None:
+def explain(file: DocumentFile, source: Any, chosen: ChosenRows, json: bool) -> None:
     """Explains documents, to people or to machines."""
-    source.keep_columns(chosen.columns)
     explained = []
-    for i, found in enumerate(_documents(file, source, chosen)):
+    with progress():
+        those = file.chosen(source, chosen)
+    for i, found in enumerate(those):
         explanation = file.model.explain_one(found.text)
         if json:
             explained.append(_as_json(file, found, explanation))
@@ -272,31 +213,7 @@ def explain(file: DocumentFile, source: DocumentSource, chosen: ChosenRows, json
         document("explain", {"rows": explained} if chosen.several else explained[0])
 
 
-def _documents(file: DocumentFile, source: DocumentSource, chosen: ChosenRows) -> list[Document]:
-    """The documents of these numbers and keys, or the only one."""
-    seen, last = 0, chosen.last()
-    found: list[Document] = []
-    keys: set[tuple[str, str]] = set()
-    with progress() as bar:
-        for batch in file.batches(source, bar, "looking for the document"):
-            if not chosen and seen + batch.n_rows > 1:
-                raise Failure(
-                    f"{source.name} has several documents: name one by --row N, from 0 on", USAGE
-                )
-            for i, one in enumerate(batch.documents, batch.first):
-                held = {*zip(chosen.columns, one.kept, strict=False)} & {*chosen.keys}
-                keys |= held  # type: ignore[arg-type]
-                if not chosen or i in chosen.numbers or held:
-                    found.append(one)
-            seen = batch.first + batch.n_rows
-            if chosen and last is not None and last < seen:
-                break
-    if len(found) < len(chosen.numbers) or chosen.keys:
-        chosen.need_found(source.name, seen, file.unit, keys)
-    return found
-
-
-def terms_as_json(explanation: DocumentExplanation, classes: list[str]) -> list[dict[str, Any]]:
+def terms_as_json(explanation: Any, classes: list[str]) -> list[dict[str, Any]]:
     """What each term adds to each class."""
     by_class = [dict(zip(classes, c, strict=True)) for c in explanation.contributions.tolist()]
     return [
@@ -305,9 +222,7 @@ def terms_as_json(explanation: DocumentExplanation, classes: list[str]) -> list[
     ]
 
 
-def _as_json(
-    file: DocumentFile, found: Document, explanation: DocumentExplanation
-) -> dict[str, Any]:
+def _as_json(file: DocumentFile, found: Any, explanation: Any) -> dict[str, Any]:
     """The explanation of a document, for machines."""
     classes = file.classes
     return {
@@ -321,7 +236,7 @@ def _as_json(
     }
 
 
-def _say(file: DocumentFile, where: str, explanation: DocumentExplanation) -> None:
+def _say(file: DocumentFile, where: str, explanation: Any) -> None:
     names, proba = file.classes, explanation.probabilities
     order = np.argsort(-proba, kind="stable").tolist()
     best = names[order[0]]
@@ -334,14 +249,12 @@ def _say(file: DocumentFile, where: str, explanation: DocumentExplanation) -> No
     say(line("+1 nat multiplies the odds of the two classes by 2.7.", "dim"))
 
 
-def say_terms(
-    explanation: DocumentExplanation, names: list[str], order: list[int], rest: str
-) -> None:
+def say_terms(explanation: Any, names: list[str], order: list[int], rest: str) -> None:
     """Prints a document with its most informative words marked, and its terms in a table.
 
     Parameters
     ----------
-    explanation : DocumentExplanation
+    explanation : Any
     names : list of str
         Of the classes.
     order : list of int
@@ -351,7 +264,7 @@ def say_terms(
     """
     best, other = names[order[0]], names[order[min(1, len(order) - 1)]]
     colours = sys.stdout.isatty()
-    words = telling_words(explanation.document, shared_spans(explanation))
+    words = explanation.words()
     say(line(), *marked_lines(explanation.document, words, colours), line())
     say(line(_legend(best, other, colours), "dim"), line())
     evidence = _evidence(explanation, order, rest)
@@ -367,9 +280,7 @@ def _legend(best: str, other: str, colours: bool) -> str:
     return f"[+nats] for {best}, [-nats] for {other}; a term's nats are divided among its words"
 
 
-def _evidence(
-    explanation: DocumentExplanation, order: list[int], rest: str
-) -> tuple[list[str], list[list[Any]]]:
+def _evidence(explanation: Any, order: list[int], rest: str) -> tuple[list[str], list[list[Any]]]:
     """The head and the rows of the table of terms."""
     best, other = order[0], order[min(1, len(order) - 1)]
     values = explanation.for_label.tolist()
@@ -395,10 +306,6 @@ def _evidence(
 
 
 # ---- a document with its most informative words marked: in colour, else by numbers in brackets ---
-# The nats of a term are divided among its occurrences and, for a pair of words, among its words. So
-# the marks of all words add up to the contribution of the terms.
-WORD = re.compile(CJK)
-MAX_TERMS = 400  # that are looked for in the document, those that tell most
 MIN_SHARE = 0.05  # of the strongest word's nats, from which on a word is marked
 SHADES = ("", "bold ", "bold reverse ")  # of the strength of a word
 SHADE_SHARES = (0.2, 0.6)  # of the strongest word's nats, from which on the next shade is taken
@@ -407,42 +314,7 @@ MAX_LINES = 40  # of a document that are shown
 MAX_LINE_CHARACTERS = 2_000  # characters of a line that are shown
 
 
-class Word(NamedTuple):
-    """A word of a document: the places of its first character and after its last one, and its
-    contribution to the predicted class, in nats."""
-
-    begin: int
-    end: int
-    nats: float
-
-
-def telling_words(text: str, spans: list[tuple[int, int, float]]) -> list[Word]:
-    """The words of a document with their shares of the terms that run over them.
-
-    Parameters
-    ----------
-    text : str
-    spans : list of (int, int, float)
-        Where terms stand, and the nats of each; several spans of one term have its nats divided
-        among them already.
-    """
-    words = [Word(*match.span(), 0.0) for match in WORD.finditer(text)]
-    begins = [word.begin for word in words]
-    nats = [0.0] * len(words)
-    for begin, end, value in spans:
-        first = max(0, bisect_right(begins, begin) - 1)
-        touched = []
-        for i in range(first, len(words)):
-            if words[i].begin >= end:
-                break
-            if words[i].end > begin:
-                touched.append(i)
-        for i in touched:
-            nats[i] += value / len(touched)
-    return [word._replace(nats=value) for word, value in zip(words, nats, strict=True)]
-
-
-def marked_lines(text: str, words: list[Word], colours: bool) -> list[Any]:
+def marked_lines(text: str, words: list[Any], colours: bool) -> list[Any]:
     """The lines of a document; of a long one those with the strongest words, and "…" between.
 
     Parameters
@@ -496,14 +368,3 @@ def _cut(lines: list[list[tuple[str, str]]], weights: list[float]) -> list[list[
         shown.append(lines[i])
         last = i
     return shown + [[("…", "dim")]] * (last != len(lines) - 1)
-
-
-def shared_spans(explanation: DocumentExplanation) -> list[tuple[int, int, float]]:
-    """Where the terms that tell most stand, the nats of each divided among its places."""
-    found = []
-    pairs = zip(explanation.terms, explanation.for_label.tolist(), strict=True)
-    for term, nats in islice(pairs, MAX_TERMS):
-        if isinstance(term, str) and math.isfinite(nats):
-            places = explanation.places(term)
-            found += [(*place, nats / len(places)) for place in places]
-    return found

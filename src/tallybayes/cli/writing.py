@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from tallybayes.cli.interrupts import replacement_of
 from tallybayes.cli.messages import USAGE, Failure, formula_safe, json_safe, naming_output, visible
-from tallybayes.replacing import replacing
-from tallybayes.sources.opening import FORMATS
+from tallybayes.sources import FORMATS, replacing
 
 __all__ = ["Writer", "rounded", "writing"]
 

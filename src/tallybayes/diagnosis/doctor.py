@@ -28,12 +28,12 @@ from tallybayes.errors import SourceError, TallyWarning, listed
 from tallybayes.readable import html_table
 from tallybayes.sources.arrow import flatten_hint
 from tallybayes.sources.contract import Source, is_nested
-from tallybayes.sources.files import csv, files, files_of
+from tallybayes.sources.files import csv, files, files_of, source_of
 from tallybayes.sources.opening import Stream, format_of, is_workbook, need_readable, read_once
 from tallybayes.sources.options import Spelling
 from tallybayes.sources.rows import Labelled
 
-__all__ = ["Diagnosis", "diagnosed", "doctor"]
+__all__ = ["Diagnosis", "doctor"]
 
 TRIED_ROWS = 2_000
 ORDER = (
@@ -157,7 +157,16 @@ def _missing(missing: Mapping[str, int]) -> str:
     return ", ".join(f"{n:,} {text!r}" if text else f"{n:,} empty" for text, n in missing.items())
 
 
-def doctor(source: Any, target: str | None = None) -> Diagnosis:
+def doctor(
+    source: Any,
+    target: str | None = None,
+    *,
+    sql: str | None = None,
+    table: str | None = None,
+    sheet: str | None = None,
+    flatten: bool = False,
+    union_by_name: bool = False,
+) -> Diagnosis:
     """Look at a source before anything is learned from it.
 
     One pass says for each column what it would be read as and why, counts missing values by their
@@ -175,6 +184,14 @@ def doctor(source: Any, target: str | None = None) -> Diagnosis:
     target : str, optional
         The column of labels. By default one whose name says so, else the last or the first with few
         values.
+    sql, table : str, optional
+        The query or the table, where `source` is the path or URL of a database.
+    sheet : str, optional
+        The sheet of a workbook; by default the only one that has values.
+    flatten : bool, default=False
+        Whether keys of objects within rows are columns.
+    union_by_name : bool, default=False
+        Whether files may have other columns than the first.
 
     Returns
     -------
@@ -199,18 +216,22 @@ def doctor(source: Any, target: str | None = None) -> Diagnosis:
     'decimal comma'
     """
     paths = _paths(source)
+    if sql is not None or table is not None:
+        [path] = paths or [source]
+        call, text = ("sql", sql) if sql is not None else ("table", table)
+        named = f"{quoted(path)} --{call} {quoted(str(text))}"
+        rows = source_of(path, sql=sql, table=table)
+        return _diagnosed(rows, target, named, f"tallybayes.{call}({text!r}, {path!r})", {})
+    options = {"sheet": sheet, "flatten": flatten, "union_by_name": union_by_name}
+    options = {name: value for name, value in options.items() if value}
     if not paths:
-        return diagnosed(source, target, "FILE", "source")
+        return _diagnosed(source, target, "FILE", "source", options)
     given = paths[0] if len(paths) == 1 else paths
-    return diagnosed(source, target, " ".join(map(quoted, paths)), repr(given))
+    return _diagnosed(source, target, " ".join(map(quoted, paths)), repr(given), options)
 
 
-def diagnosed(
-    source: Any,
-    target: str | None,
-    named: str,
-    given: str,
-    options: Mapping[str, Any] | None = None,
+def _diagnosed(
+    source: Any, target: str | None, named: str, given: str, options: Mapping[str, Any]
 ) -> Diagnosis:
     """The diagnosis of a source: the command calls it `named`, the lines of Python `given`. Paths
     are read with these options of :func:`tallybayes.files`."""
@@ -220,7 +241,7 @@ def diagnosed(
     format, head = _beginning(paths)
     if format == "csv":
         changes, findings = layout_of(head)
-    changes |= options or {}
+    changes |= options
     spelt = format in ("csv", "excel", "jsonl")  # whose options say how strings are read
     read = csv if format == "csv" else files if spelt or options else None
     rows = _opened(source, paths, changes, read)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -22,6 +24,7 @@ from tallybayes.scoring import log_normalised
 from tallybayes.tables import Table
 from tallybayes.tables.columns import frame, values_of
 from tallybayes.tally import GridCounts
+from tallybayes.tokens import CJK
 from tallybayes.tokens.counting import Documents
 from tallybayes.tokens.documents import in_one_string
 
@@ -29,6 +32,7 @@ __all__ = [
     "DocumentExplanation",
     "Draws",
     "Explanation",
+    "Word",
     "drawn_posteriors",
     "draws_of",
     "explain_document",
@@ -46,6 +50,16 @@ Array = NDArray[np.float64]
 Draw = Callable[..., Any]  # of an explanation and options: draws it
 
 MAX_TERMS_OF_TEXT = 10
+MAX_TERMS_IN_WORDS = 400  # that are looked for in the document, those that tell most
+
+
+class Word(NamedTuple):
+    """A word of a document: the places of its first character and after its last one, and its
+    contribution to the predicted class, in nats."""
+
+    begin: int
+    end: int
+    nats: float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -116,6 +130,34 @@ class DocumentExplanation:
             if isinstance(term, str)
             for place in self.places(term)
         )
+
+    def words(self) -> list[Word]:
+        """The words of the document, each with its share of the terms that run over it.
+
+        The nats of a term are divided among its occurrences and, for a pair of words, among its
+        words, so that those of all words add up to the contribution of the terms; of a document of
+        many terms those that tell most.
+
+        Returns
+        -------
+        list of Word
+            In the order of the document.
+        """
+        places = [match.span() for match in re.finditer(CJK, self.document)]
+        begins = [begin for begin, _ in places]
+        nats = [0.0] * len(places)
+        pairs = zip(self.terms, self.for_label.tolist(), strict=True)
+        for term, value in islice(pairs, MAX_TERMS_IN_WORDS):
+            if not isinstance(term, str) or not np.isfinite(value):
+                continue
+            spans = self.places(term)
+            for begin, end in spans:
+                first = max(0, bisect_right(begins, begin) - 1)
+                last = bisect_left(begins, end)
+                touched = [i for i in range(first, last) if places[i][1] > begin]
+                for i in touched:
+                    nats[i] += value / len(spans) / len(touched)
+        return [Word(*place, value) for place, value in zip(places, nats, strict=True)]
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """A waterfall: what each term adds, from the intercept to the total.

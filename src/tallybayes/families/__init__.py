@@ -29,6 +29,8 @@ _HOME = {
     "Poisson": "tallybayes.families.poisson",
     "Smooth": "tallybayes.families.smooth",
     "Text": "tallybayes.families.text",
+    "family_names": "tallybayes.families.registry",
+    "family_of_name": "tallybayes.families.registry",
     "register_family": "tallybayes.families.registry",
 }
 
@@ -53,6 +55,8 @@ __all__ = [
     "Poisson",
     "Smooth",
     "Text",
+    "family_names",
+    "family_of_name",
     "register_family",
 ]
 
@@ -73,7 +77,7 @@ if TYPE_CHECKING:
         NormalInverseGamma,
         NormalInverseWishart,
     )
-    from tallybayes.families.registry import register_family
+    from tallybayes.families.registry import family_names, family_of_name, register_family
     from tallybayes.families.smooth import Smooth
     from tallybayes.families.text import Text
 

@@ -113,13 +113,34 @@ def _others() -> dict[str, EntryPoint]:
 
 
 def family_names(*, alone: bool = False) -> list[str]:
-    """The names of all families; `alone` leaves out those of groups of columns only."""
+    """List the names of all families.
+
+    Parameters
+    ----------
+    alone : bool, default=False
+        Whether those of groups of columns only are left out.
+
+    Returns
+    -------
+    list of str
+        The names, those of other packages last.
+    """
     mine = [name for name, family in _FAMILIES.items() if family.alone or not alone]
     return [*mine, *(name for name in _others() if name not in _FAMILIES)]
 
 
 def family_of_name(name: str) -> type[ColumnFamily] | None:
-    """The family of this name; None where there is none.
+    """Find the family of a name.
+
+    Parameters
+    ----------
+    name : str
+        As the command line and model files call it.
+
+    Returns
+    -------
+    type or None
+        Its class; None where there is none.
 
     Raises
     ------

@@ -1,4 +1,91 @@
-"""Sources of rows: files in every format, batches and lazy frames, read part by part.
+"""Sources of rows and documents: files in every format, batches and lazy frames, databases.
 
-Nothing is imported here: commands import what they need before they open a file, and it is quick.
+They are read part by part. Names are loaded on first use: the command line asks for some before it
+opens a file, and that is quick.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+_HOME = {
+    "FORMATS": "tallybayes.sources.opening",
+    "replacing": "tallybayes.replacing",
+    "DocumentSource": "tallybayes.sources.document_source",
+    "Header": "tallybayes.sources.places",
+    "Layout": "tallybayes.sources.options",
+    "Rows": "tallybayes.sources.reading",
+    "Spelling": "tallybayes.sources.options",
+    "header_of": "tallybayes.sources.files",
+    "holds_data": "tallybayes.sources.files",
+    "is_database": "tallybayes.sources.files",
+    "is_model": "tallybayes.sources.places",
+    "is_remote": "tallybayes.sources.opening",
+    "is_url": "tallybayes.sources.databases.names",
+    "kind_of_input": "tallybayes.sources.documents",
+    "need_apart": "tallybayes.sources.options",
+    "need_data": "tallybayes.sources.places",
+    "need_folder": "tallybayes.sources.places",
+    "need_group": "tallybayes.sources.places",
+    "need_model": "tallybayes.sources.places",
+    "need_weight": "tallybayes.sources.places",
+    "open_rows": "tallybayes.sources.reading",
+    "read_once": "tallybayes.sources.opening",
+    "shown_path": "tallybayes.sources.databases.names",
+}
+
+__all__ = [
+    "FORMATS",
+    "DocumentSource",
+    "Header",
+    "Layout",
+    "Rows",
+    "Spelling",
+    "header_of",
+    "holds_data",
+    "is_database",
+    "is_model",
+    "is_remote",
+    "is_url",
+    "kind_of_input",
+    "need_apart",
+    "need_data",
+    "need_folder",
+    "need_group",
+    "need_model",
+    "need_weight",
+    "open_rows",
+    "read_once",
+    "replacing",
+    "shown_path",
+]
+
+if TYPE_CHECKING:
+    from tallybayes.replacing import replacing
+    from tallybayes.sources.databases.names import is_url, shown_path
+    from tallybayes.sources.document_source import DocumentSource
+    from tallybayes.sources.documents import kind_of_input
+    from tallybayes.sources.files import header_of, holds_data, is_database
+    from tallybayes.sources.opening import FORMATS, is_remote, read_once
+    from tallybayes.sources.options import Layout, Spelling, need_apart
+    from tallybayes.sources.places import (
+        Header,
+        is_model,
+        need_data,
+        need_folder,
+        need_group,
+        need_model,
+        need_weight,
+    )
+    from tallybayes.sources.reading import Rows, open_rows
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'tallybayes.sources' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__))

@@ -56,8 +56,10 @@ __all__ = [
     "header_of",
     "holds_data",
     "inner_of",
+    "is_database",
     "is_in_database",
     "is_in_duckdb",
+    "is_paths",
     "is_relation",
     "is_source",
     "is_spark_frame",
@@ -668,7 +670,8 @@ def _has_contract(x: Any) -> bool:
     return all(callable(getattr(type(x), name, None)) for name in ("columns", "parts"))
 
 
-def _are_paths(x: Any) -> bool:
+def is_paths(x: Any) -> bool:
+    """Whether x is a path, or a list of them."""
     if isinstance(x, str | os.PathLike):
         return True
     return (
@@ -690,7 +693,7 @@ def is_source(x: Any) -> bool:
     nothing imported."""
     kind = type(x)  # for an attribute of its own a frame looks among its columns
     return (
-        _are_paths(x)
+        is_paths(x)
         or is_spark_frame(x)
         or _is(x, "polars", "LazyFrame")
         or _is(x, "pyarrow.dataset", "Dataset")
@@ -717,7 +720,7 @@ def is_in_duckdb(x: Any) -> bool:
     return is_in_database(x) and _is(x.database, "tallybayes.sources.databases.duckdb", "DuckDB")
 
 
-def _is_database(x: Any) -> bool:
+def is_database(x: Any) -> bool:
     """Whether x is the URL of a database, or the path of a file that is one."""
     if not isinstance(x, str | os.PathLike):
         return False
@@ -747,14 +750,14 @@ def source_of(x: Any, *, sql: str | None = None, table: str | None = None) -> So
     TypeError
         If it is none of these.
     """
-    if sql is not None or table is not None or _is_database(x):
+    if sql is not None or table is not None or is_database(x):
         from tallybayes.sources.databases.opening import rows_at
 
         return rows_at(x, sql, table)
     if _has_contract(x):
         source: Source = x
         return source
-    if _are_paths(x):
+    if is_paths(x):
         given = [x] if isinstance(x, str | os.PathLike) else x
         return source_of_paths([os.fspath(path) for path in given])
     if _is(x, "polars", "LazyFrame"):

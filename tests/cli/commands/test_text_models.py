@@ -11,8 +11,8 @@ import pytest
 
 import tallybayes
 from tallybayes import TextNB
-from tallybayes.cli import text_learning
-from tallybayes.cli.documents import Document, DocumentBatch
+from tallybayes.model_files import documents as text_learning
+from tallybayes.sources.document_source import Document, DocumentBatch
 
 SPAM = [f"cheap pills now, offer {i}: buy, buy!" for i in range(12)]
 HAM = [f"lunch at noon with team {i}? see you" for i in range(12)]

@@ -64,7 +64,7 @@ def test_what_a_file_is_and_what_to_do(run, tmp_path, name):
 
 
 def test_an_address_is_not_read_without_fsspec(run, monkeypatch):
-    monkeypatch.setattr("tallybayes.cli.places.find_spec", lambda name: None)
+    monkeypatch.setattr("tallybayes.sources.places.find_spec", lambda name: None)
     words = ("-t", "y", "-o", "m.tally")
     line = run("fit", "https://example.org/t.csv", *words, code=1).line
     assert "fsspec, which is not installed: curl -sL 'https://example.org/t.csv' | tally" in line

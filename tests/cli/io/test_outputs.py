@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import tallybayes
-from tallybayes.cli import table_models
+from tallybayes.cli import show
+from tallybayes.model_files import TableFile
 
 ROWS = "a,y\n" + "".join(f"{i},{'pq'[i % 2]}\n" for i in range(40))
 FIT = ("-t", "y", "--plain", "--no-estimate")
@@ -176,12 +177,14 @@ def test_two_outputs_have_two_names(run, place):
     assert not Path("new.tally").exists()
 
 
-@pytest.mark.parametrize("fails", ["note_data_quality", "informative_table", "made_page"])
+@pytest.mark.parametrize(
+    "fails", [(TableFile, "notes"), (show, "informative_table"), (TableFile, "report")]
+)
 def test_a_fit_writes_its_files_last(run, place, monkeypatch, fails):
     def fail(*_, **__):
         raise ValueError("this fails")
 
-    monkeypatch.setattr(table_models, fails, fail)
+    monkeypatch.setattr(*fails, fail)
     words = ("fit", "d.csv", *FIT, "-o", "new.tally", "--report", "new.html")
     assert run(*words, code=1).err.endswith("this fails\n")
     assert not Path("new.tally").exists()

@@ -258,13 +258,13 @@ def test_what_the_command_line_keeps_beside_a_model_is_checked(run, model, tmp_p
 
 def test_a_file_of_an_earlier_version_keeps_its_strings_for_missing_values(model, tmp_path):
     import tallybayes
-    from tallybayes.cli.files import load
+    from tallybayes import open_model
     from tallybayes.estimators.saving import save
 
     old = {"gaps": ["", "-"], "gaps_of": {"age": ["?"]}}
     save(tallybayes.load(tmp_path / model), tmp_path / "old.tally", extra={"cli": old})
-    file = load(str(tmp_path / "old.tally"))
+    file = open_model(str(tmp_path / "old.tally"))
     assert (file.spelling.missing, file.spelling.missing_of) == (("", "-"), {"age": ("?",)})
     file.save(str(tmp_path / "new.tally"))
-    again = load(str(tmp_path / "new.tally"))
+    again = open_model(str(tmp_path / "new.tally"))
     assert again.spelling == file.spelling

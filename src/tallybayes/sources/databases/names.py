@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-__all__ = ["conjunction", "is_url", "quoted", "quoted_path", "shown"]
+__all__ = ["conjunction", "is_url", "quoted", "quoted_path", "shown", "shown_path"]
 
 PLAIN_NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 URLS = ("postgresql://", "postgres://")
@@ -46,3 +46,8 @@ def shown(url: str) -> str:
     parts = urlsplit(url)
     user = f"{parts.username}@" if parts.username else ""
     return f"{parts.scheme}://{user}{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def shown_path(path: str) -> str:
+    """A path as it is, and a URL of a database without its password."""
+    return shown(path) if is_url(path) else path

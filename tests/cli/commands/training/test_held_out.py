@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tallybayes import WeightedNaiveBayes, cross_validation, load
-from tallybayes.cli import counting, table_models
+from tallybayes.model_files import figures, tables
 from tallybayes.models import weighted_fit as weighted_learning
 from tallybayes.weighted.average import learn
 from tallybayes.weighted.rows import fold_of
@@ -120,7 +120,7 @@ def test_of_coin_flips_nothing_is_claimed(run, words):
 def test_of_many_rows_a_sample_is_held_out(run, monkeypatch, words):
     """Origin: above 20,000 rows leave-one-out was printed, 25.5 % and 1.962; truth 17.8 %, 2.084:
     10 classes, 2 informative columns and 118 of noise. Here with fewer rows and columns."""
-    for place in (counting, table_models):
+    for place in (figures, tables):
         monkeypatch.setattr(place, "MAX_SAMPLE_ROWS", 1_000)
     monkeypatch.setattr(WeightedNaiveBayes, "sample_size", 1_000)
     monkeypatch.setattr(cross_validation, "FOLDS", ((100, 10), (200, 5)))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tallybayes import TextNB
-from tallybayes.cli.show_text import marked_lines, shared_spans, telling_words
+from tallybayes.cli.show_text import marked_lines
 
 TEXTS = ["cheap pills now", "buy cheap pills", "lunch at noon?", "see you at noon"]
 MODEL = TextNB(ridge=False).fit(TEXTS, ["spam", "spam", "ham", "ham"])
@@ -17,12 +17,12 @@ MODEL = TextNB(ridge=False).fit(TEXTS, ["spam", "spam", "ham", "ham"])
 def test_the_nats_of_the_words_are_those_of_the_terms(words):
     text = " ".join(words)
     explanation = MODEL.explain_one(text)
-    found = telling_words(text, shared_spans(explanation))
+    found = explanation.words()
     assert sum(w.nats for w in found) == pytest.approx(explanation.for_label.sum(), abs=1e-9)
 
 
 def plain(text, colours=False):
-    words = telling_words(text, shared_spans(MODEL.explain_one(text)))
+    words = MODEL.explain_one(text).words()
     return [str(line) for line in marked_lines(text, words, colours)]
 
 

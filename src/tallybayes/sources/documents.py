@@ -1,4 +1,7 @@
-"""Sources of documents: what they share, files of one document each, and folders of them."""
+"""Documents: of folders, mailboxes, files of one document each, and of columns of rows.
+
+Arrow is imported for rows only.
+"""
 
 from __future__ import annotations
 
@@ -7,258 +10,33 @@ import io
 import os
 import re
 import sys
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Literal, cast
 
-from tallybayes.cli.console import note, number_of
-from tallybayes.cli.messages import USAGE, Failure
-from tallybayes.errors import NegativeTally, listed
-from tallybayes.sources.opening import PACKED, Stream
+from tallybayes.errors import (
+    OptionError,
+    SourceError,
+    SourceWarning,
+    called,
+    listed,
+    warn_user,
+)
+from tallybayes.sources.document_source import Document, DocumentSource
+from tallybayes.sources.opening import FORMATS, PACKED, Format, Stream
+from tallybayes.sources.options import MISSING, Layout, Spelling
 
 __all__ = [
-    "Document",
-    "DocumentBatch",
-    "DocumentSource",
     "Files",
     "Folder",
     "Mailboxes",
     "decoded",
+    "documents",
+    "kind_of_input",
     "messages",
     "read_document",
     "stem_of",
 ]
-
-
-# ---- what sources share: batches, labels, and the places of documents ----------------------------
-class Document(NamedTuple):
-    """A document as it is read.
-
-    Parameters
-    ----------
-    text : str
-    label : str or None
-        None where it has none, or none is requested.
-    name : str
-        The path of its file, or the number of its message; rows have none.
-    number : int
-        In its source, from 0.
-    done : float, optional
-        The share of the bytes of the source that has been read so far, where that is known.
-    kept : tuple of (str or None)
-        The values of the columns that are kept beside it.
-    """
-
-    text: str
-    label: str | None
-    name: str
-    number: int
-    done: float | None = None
-    kept: tuple[str | None, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class DocumentBatch:
-    """Some documents of a source.
-
-    Parameters
-    ----------
-    documents : list of Document
-    first : int
-        The number of the first one among those that are read, from 0.
-    """
-
-    documents: list[Document]
-    first: int
-
-    @property
-    def n_rows(self) -> int:
-        """How many documents."""
-        return len(self.documents)
-
-    @property
-    def done(self) -> float | None:
-        """The share of the bytes that has been read so far."""
-        return self.documents[-1].done
-
-    @property
-    def strings(self) -> list[str]:
-        """The documents themselves."""
-        return [document.text for document in self.documents]
-
-    @property
-    def names(self) -> list[str]:
-        """Their names."""
-        return [_printable(document.name) for document in self.documents]
-
-    def kept(self, j: int) -> list[str]:
-        """The values of a column that is kept; empty where one is missing."""
-        return [document.kept[j] or "" for document in self.documents]
-
-    @property
-    def labels(self) -> list[str]:
-        """Their labels, where these were requested."""
-        return [document.label or "" for document in self.documents]
-
-    @property
-    def labels_or_none(self) -> list[str | None]:
-        """Their labels, None where documents without a label are kept."""
-        return [document.label or None for document in self.documents]
-
-
-class DocumentSource(ABC):
-    """Some input as documents.
-
-    Parameters
-    ----------
-    name : str
-        For messages.
-    label : str or None
-        That all documents have, where one is given.
-    skip_unlabelled : bool
-        Whether documents without a label are left out; by default they are an error.
-    """
-
-    name: str
-    label: str | None
-    skip_unlabelled: bool
-
-    keep_unlabelled = False
-    """Whether documents without a label are among the labelled ones, to be learned from."""
-
-    takes_target = False
-    """Whether labels stand in a column or header with a name."""
-
-    has_names = True
-    """Whether documents have names beside their numbers."""
-
-    keep: Sequence[str] = ()
-    """The columns of rows that are kept beside the documents."""
-
-    group: str | None = None
-    """The column of groups, which is the first that is kept."""
-
-    def __init__(self, name: str, label: str | None, skip_unlabelled: bool) -> None:
-        self.name, self.label, self.skip_unlabelled = name, label, skip_unlabelled
-        self.unlabelled: int = 0
-
-    def keep_columns(self, names: Sequence[str]) -> None:
-        """Keeps columns of rows beside the documents.
-
-        Raises
-        ------
-        Failure
-            If the documents are not rows of a table, and if a column does not exist.
-        """
-        if names:
-            raise Failure(
-                f"--keep is for rows, and the documents of {self.name} have names instead", USAGE
-            )
-
-    def keep_group(self, group: str | None) -> None:
-        """Keeps the column of groups of rows; none by None.
-
-        Raises
-        ------
-        Failure
-            If the documents are not rows of a table, and if the column does not exist.
-        """
-        if group is not None:
-            raise Failure(
-                f"--group names a column of rows, and {self.name} has none: omit it, or give a "
-                "table with the documents, their labels and their groups as columns",
-                USAGE,
-            )
-
-    @abstractmethod
-    def read(self, labelled: bool, target: str | None) -> Iterator[Document]:
-        """The documents one by one.
-
-        Parameters
-        ----------
-        labelled : bool
-            Whether labels are read.
-        target : str or None
-            The column or header of the label, where it is another than the source was opened with.
-        """
-
-    def batches(
-        self, size: int, *, labelled: bool = False, target: str | None = None
-    ) -> Iterator[DocumentBatch]:
-        """The documents in batches of about `size` letters.
-
-        Raises
-        ------
-        Failure
-            For a document without a label where labels are read, unless they are skipped;
-            where there are no documents.
-        """
-        held: list[Document] = []
-        first = letters = self.unlabelled = 0
-        for document in self.read(labelled and self.label is None, target):
-            if labelled:
-                document = document._replace(label=self.label or document.label)
-                if not document.label and not self._takes_unlabelled(document, target):
-                    continue
-            if self.group is not None and not document.kept[0]:
-                raise Failure(
-                    f"{self.where(document)} has no value in {self.group!r}, the column of groups "
-                    "(--group): give each row its group, one of its own where it belongs to none"
-                )
-            held.append(document)
-            letters += len(document.text)
-            if letters >= size:
-                yield DocumentBatch(held, first)
-                first, held, letters = first + len(held), [], 0
-        if held:
-            yield DocumentBatch(held, first)
-        elif not first:
-            some = f"none of its {self.unlabelled:,} documents has a label"
-            raise Failure(f"{self.name}: {some if self.unlabelled else 'it holds no documents'}")
-
-    def _takes_unlabelled(self, document: Document, target: str | None) -> bool:
-        """Whether a document without a label is kept; it is counted."""
-        if not (self.skip_unlabelled or self.keep_unlabelled):
-            raise Failure(
-                f"{self.where(document)} has no label: {self.where_labels_are(target)}, or leave "
-                "such documents out with --skip-unlabelled"
-            )
-        self.unlabelled += 1
-        return self.keep_unlabelled
-
-    def where(self, document: Document) -> str:
-        """Where people find a document."""
-        return document.name
-
-    def where_labels_are(self, target: str | None) -> str:
-        """What to do about a document without a label."""
-        return "give one with --label"
-
-    def other_classes(self, label: str) -> str:
-        """What to do where all documents have one label."""
-        return "add documents of another class"
-
-    @contextmanager
-    def locating(self, batch: DocumentBatch) -> Iterator[None]:
-        """Errors about "document N" of the batch become errors about its place."""
-        try:
-            yield
-        except NegativeTally:
-            raise
-        except ValueError as error:
-            found = re.search(r"\bdocument (\d+)", str(error))
-            number = int(found[1]) if found else len(batch.documents)
-            known = number < len(batch.documents)
-            where = self.where(batch.documents[number]) if known else self.name
-            raise Failure(f"{where}: {error}") from error
-
-
-def _printable(name: str) -> str:
-    """A name without the surrogates that stand for bytes of a path that are not UTF-8."""
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 # ---- a folder of documents: a file each, and for labels a folder for each class ------------------
@@ -276,7 +54,7 @@ def read_document(path: str, encoding: str) -> str:
     with open(path, "rb") as file:
         data = file.read()
     if path.lower().endswith(MESSAGES):
-        from tallybayes.cli.mail import message_of, text_of
+        from tallybayes.sources.mail import message_of, text_of
 
         return text_of(message_of(data), encoding)
     return decoded(path, data, encoding)
@@ -301,16 +79,17 @@ class Files(DocumentSource):
         self.has_names: bool = paths != ["-"]
         self._paths, self._encoding = paths, encoding
         if "-" in paths and len(paths) > 1:
-            raise Failure("standard input is one document: give it alone, or files alone", USAGE)
+            raise OptionError("standard input is one document: give it alone, or files alone")
 
-    def read(self, labelled: bool, target: str | None) -> Iterator[Document]:
+    def read(self, labelled: bool, target: str | None = None) -> Iterator[Document]:
         if self._paths == ["-"]:
             yield Document(read_document("-", self._encoding), None, self.name, 0)
         else:
             yield from _read([(path, None) for path in self._paths], self._encoding)
 
     def where_labels_are(self, target: str | None) -> str:
-        return "it is one document. Name its label by --label, give a folder for each class"
+        label = called("label")
+        return f"it is one document. Name its label by {label}, give a folder for each class"
 
 
 class Folder(DocumentSource):
@@ -327,13 +106,13 @@ class Folder(DocumentSource):
         super().__init__(path, label, skip_unlabelled)
         self._encoding = encoding
 
-    def read(self, labelled: bool, target: str | None) -> Iterator[Document]:
+    def read(self, labelled: bool, target: str | None = None) -> Iterator[Document]:
         if labelled:
             yield from _read(self._of_classes(), self._encoding)
             return
         found = [(path, None) for path in _files(self.name)]
         if not found:
-            raise Failure(f"{self.name} has no files to read (hidden ones are left out)")
+            raise SourceError(f"{self.name} has no files to read (hidden ones are left out)")
         yield from _read(found, self._encoding)
 
     def other_classes(self, label: str) -> str:
@@ -352,15 +131,16 @@ class Folder(DocumentSource):
             found += [(path, _label(folder, self.name)) for path in paths]
             empty += [] if paths else [folder]
         if not found:
-            raise Failure(self._no_classes(files))
+            raise SourceError(self._no_classes(files))
         if empty:
-            note(f"note: {self.name}: no files in {listed(empty)}, so no such class")
+            warn_user(f"{self.name}: no files in {listed(empty)}, so no such class", SourceWarning)
         if files and self.keep_unlabelled:
             found += [(os.path.join(self.name, name), None) for name in files]
         elif files:
-            note(
-                f"note: {self.name}: {number_of(len(files), 'file')} beside the folders of the "
-                f"classes not read ({listed(files, 3)})"
+            warn_user(
+                f"{self.name}: {_number_of_files(files)} beside the folders of the "
+                f"classes not read ({listed(files, 3)})",
+                SourceWarning,
             )
         return found
 
@@ -380,16 +160,20 @@ class Folder(DocumentSource):
         if any(name.endswith(tables) for name in files):
             return f"{self.name} has no folders of classes: name a file in it, such as {files[0]}"
         return (
-            f"{self.name} has {number_of(len(files), 'file')} and no folders of classes: move the "
+            f"{self.name} has {_number_of_files(files)} and no folders of classes: move the "
             f"files of each class into a folder, as {os.path.join(self.name, 'CLASS', files[0])}"
         )
+
+
+def _number_of_files(files: Sequence[str]) -> str:
+    return "1 file" if len(files) == 1 else f"{len(files):,} files"
 
 
 def _label(folder: str, parent: str) -> str:
     try:
         folder.encode()
     except UnicodeEncodeError:
-        raise Failure(
+        raise SourceError(
             f"{parent}: the name of a folder is not UTF-8 ({folder!r}), and would be a label: "
             "rename it"
         ) from None
@@ -481,7 +265,7 @@ class Mailboxes(DocumentSource):
         super().__init__(", ".join(names[:3]) + ", …" * (len(names) > 3), label, skip_unlabelled)
         self._paths, self._header, self._encoding = paths, header, encoding
 
-    def read(self, labelled: bool, target: str | None) -> Iterator[Document]:
+    def read(self, labelled: bool, target: str | None = None) -> Iterator[Document]:
         header = target or self._header
         total = sum(os.path.getsize(path) for path in self._paths if path != "-")
         before, number = 0.0, 0
@@ -496,12 +280,12 @@ class Mailboxes(DocumentSource):
     def _messages(
         self, path: str, header: str | None, labelled: bool
     ) -> Iterator[tuple[Document, float | None]]:
-        from tallybayes.cli.mail import header_of, message_of, text_of
+        from tallybayes.sources.mail import header_of, message_of, text_of
 
         stream, name = Stream(path), "standard input" if path == "-" else path
         try:
             if stream.head and not stream.head.startswith(b"From "):
-                raise Failure(
+                raise SourceError(
                     f'{name} is not a mailbox of the format mbox: it does not begin with "From "'
                 )
             lines = io.BufferedReader(stream, BUFFER_BYTES)
@@ -519,11 +303,14 @@ class Mailboxes(DocumentSource):
     def where_labels_are(self, target: str | None) -> str:
         header = target or self._header
         if header is None:
-            return "standard input has no name to take it from. Name a header by --target"
-        return f"its header {header!r} is missing or empty. Add it, or name another by --target"
+            name = called("target")
+            return f"standard input has no name to take it from. Name a header by {name}"
+        name = called("target")
+        return f"its header {header!r} is missing or empty. Add it, or name another by {name}"
 
     def other_classes(self, label: str) -> str:
-        return "give a mailbox for each class, or name the header of the label by --target"
+        name = called("target")
+        return f"give a mailbox for each class, or name the header of the label by {name}"
 
 
 # ---- bytes of a document as text, or an error that names the kind of file and what to do ---------
@@ -550,25 +337,25 @@ def decoded(place: str, data: bytes, encoding: str) -> str:
 
     Raises
     ------
-    Failure
+    SourceError
         For bytes that are packed, binary, or not of the encoding.
     """
     for magic, (kind, tool) in PACKERS.items():
         if data.startswith(magic):
-            raise Failure(f"{place} is {kind}-compressed: unpack it first ({tool.split()[0]})")
+            raise SourceError(f"{place} is {kind}-compressed: unpack it first ({tool.split()[0]})")
     if data[8:].startswith(b'{"') and b'"tallybayes"' in data[:4096]:
-        raise Failure(f"{place} is a tallybayes model, and documents are expected here")
+        raise SourceError(f"{place} is a tallybayes model, and documents are expected here")
     for magic, what in OTHERS.items():
         if data.startswith(magic):
-            raise Failure(f"{place} is {what}, or remove it from the documents")
+            raise SourceError(f"{place} is {what}, or remove it from the documents")
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
-        raise Failure(_not_text(place, data, encoding, error)) from None
+        raise SourceError(_not_text(place, data, encoding, error)) from None
     if "\0" in text and len(CONTROLS.findall(text)) > MAX_CONTROL_SHARE * len(text):
-        raise Failure(
+        raise SourceError(
             f"{place} is a binary file, with NUL bytes and other control characters: documents are "
-            "text. Remove it, or name its encoding, such as --encoding utf-16"
+            f"text. Remove it, or name its encoding, such as {called('encoding', 'utf-16')}"
         )
     return text.removeprefix("\ufeff")
 
@@ -576,11 +363,176 @@ def decoded(place: str, data: bytes, encoding: str) -> str:
 def _not_text(place: str, data: bytes, encoding: str, error: UnicodeDecodeError) -> str:
     """What to do about bytes that an encoding does not have."""
     if data.startswith(UTF16_MARKS):
-        return f"{place} is UTF-16 text: add --encoding utf-16"
+        return f"{place} is UTF-16 text: add {called('encoding', 'utf-16')}"
     if b"\0" in data:
         return f"{place} is a binary file: documents are text. Remove it from the documents"
     line = len(re.findall(b"\n", data[: error.start])) + 1
     return (
         f"{place} is not {encoding} text (line {line:,}, byte 0x{data[error.start]:02x}): name the "
-        "encoding of the documents, such as --encoding latin-1, which has a character for each byte"
+        f"encoding of the documents, such as {called('encoding', 'latin-1')}, which has a "
+        "character for each byte"
     )
+
+
+# ---- what documents come from: a folder, mailboxes, rows, or files of one document each ----------
+Kind = Literal["folder", "mailbox", "rows", "file"]
+
+BLOCK_BYTES = 1 << 24  # bytes of rows that are parsed at a time: a row of CSV fits into it
+MAILBOXES = (".mbox", ".mbx")
+MAILBOX_START = b"From "  # of a mailbox
+
+
+def kind_of_input(path: str, format: str | None = None, rows: bool = False) -> Kind:
+    """What a path is: by the format, where one is named, then by its first bytes and its suffix.
+
+    Parameters
+    ----------
+    path : str
+    format : str, optional
+    rows : bool
+        Whether standard input holds rows.
+    """
+    if path != "-" and os.path.isdir(path):
+        return "folder"
+    if format is not None:
+        named: dict[str, Kind] = {"mbox": "mailbox", "text": "file"}
+        return named.get(format, "rows")
+    if path == "-":
+        return "rows" if rows else "file"
+    suffix = Path(path.removesuffix(".gz")).suffix.lower()
+    if suffix in MAILBOXES or _begins(path):
+        return "mailbox"
+    return "rows" if suffix in FORMATS and suffix != ".txt" else "file"
+
+
+def _begins(path: str) -> bool:
+    """Whether a file begins as a mailbox does; a pipe is not looked at."""
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return file.read(len(MAILBOX_START)) == MAILBOX_START
+
+
+def documents(
+    data: Any,
+    *,
+    text: str | None = None,
+    target: str | None = None,
+    label: str | None = None,
+    skip_unlabelled: bool = False,
+    format: str | None = None,
+    encoding: str = "utf-8",
+    beside: Collection[str] | None = None,
+    sheet: str | None = None,
+    flatten: bool = False,
+    union_by_name: bool = False,
+    block: int | None = None,
+    **layout: Any,
+) -> DocumentSource:
+    """Read documents: of a folder, of mailboxes, of files, or of a column of a table.
+
+    The command line reads documents by this function. Of a folder the classes are the folders in
+    it, of mailboxes their names or a header. Messages of mail (.eml, and those of mailboxes) are
+    their subject and the text that people read.
+
+    Parameters
+    ----------
+    data : path-like, list of them, or source of rows
+        One folder, mailboxes (mbox, which may be gzip), files of rows, or files of one document
+        each.
+    text : str, optional
+        The column of the documents, where these are rows; by default the only one beside the
+        labels.
+    target : str, optional
+        The column of rows, or the header of messages, that holds the labels.
+    label : str, optional
+        The label of all documents.
+    skip_unlabelled : bool, default=False
+        Whether documents without a label are left out; by default they are an error.
+    format : {"csv", "jsonl", "parquet", "arrow", "excel", "mbox", "text"}, optional
+        By default found from the content; under "text" a file is a document.
+    encoding : str, default="utf-8"
+        Of the documents.
+    beside : collection of str, optional
+        The columns that rows may have beside documents and labels; any by default.
+    sheet : str, optional
+        The sheet of a workbook of rows.
+    flatten : bool, default=False
+        Whether keys of objects within rows are columns.
+    union_by_name : bool, default=False
+        Whether files of rows may have other columns than the first.
+    block : int, optional
+        Bytes of rows that are parsed at a time.
+    **layout : object
+        Of rows in CSV: `delimiter`, `header`, `names` and `skip`, as :func:`tallybayes.csv` has
+        them.
+
+    Returns
+    -------
+    DocumentSource
+        For :meth:`TextNB.fit` and whatever else takes documents.
+
+    Raises
+    ------
+    ValueError
+        For inputs that cannot be read together, and (a SourceError) if one cannot be read.
+
+    See Also
+    --------
+    rows : The rows of a table.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, tallybayes
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> for name, words in ("ham", "see you at lunch"), ("spam", "cheap pills, buy now"):
+    ...     pathlib.Path(folder.name, name).mkdir()
+    ...     _ = pathlib.Path(folder.name, name, "1.txt").write_text(words)
+    >>> mails = tallybayes.documents(folder.name)
+    >>> [(d.label, d.text) for d in mails.read(labelled=True)]
+    [('ham', 'see you at lunch'), ('spam', 'cheap pills, buy now')]
+    >>> folder.cleanup()
+    """
+    if hasattr(type(data), "parts"):
+        from tallybayes.sources.document_rows import DocumentRows  # which imports Arrow
+
+        for file in getattr(data, "sources", [data]):
+            if hasattr(file, "spelling"):
+                file.spelling = spelling_of_documents(target)
+        return DocumentRows(data, text, target, label, skip_unlabelled, beside)
+    given = [data] if isinstance(data, str | os.PathLike) else data
+    paths = [os.fspath(path) for path in given]
+    kinds = {kind_of_input(path, format, text is not None) for path in paths}
+    kind = kinds.pop()
+    if kinds or (len(paths) > 1 and kind == "folder"):
+        raise OptionError(
+            "documents come from one folder, from files of rows, from mailboxes, or from files "
+            f"of one document each, and {len(paths)} inputs of another mix are given: run the "
+            "command on each"
+        )
+    if kind == "folder":
+        return Folder(paths[0], encoding, label, skip_unlabelled)
+    if kind == "mailbox":
+        header = target if text is None else None
+        return Mailboxes(paths, header, encoding, label, skip_unlabelled)
+    if kind == "file":
+        return Files(paths, encoding, label, skip_unlabelled)
+    from tallybayes.sources.document_rows import DocumentRows
+    from tallybayes.sources.files import source_of_paths
+
+    source = source_of_paths(
+        paths,
+        cast("Format | None", format),
+        layout=Layout(encoding=encoding, **layout),
+        sheet=sheet,
+        flatten=flatten,
+        union_by_name=union_by_name,
+        spelling=spelling_of_documents(target),
+        block=block or BLOCK_BYTES,
+    )
+    return DocumentRows(source, text, target, label, skip_unlabelled, beside)
+
+
+def spelling_of_documents(target: str | None) -> Spelling:
+    """How rows of documents are read: only an empty cell is a missing document."""
+    return Spelling(missing=("",), missing_of={} if target is None else {target: MISSING})

@@ -1,7 +1,8 @@
-"""A model file of the command line: a model of a table, and how its data was read."""
+"""A model of a table with how its rows are read: fitted, saved, asked and changed."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -9,29 +10,54 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.cli.console import Bar
-from tallybayes.cli.interrupts import need_none, replacement_of
-from tallybayes.cli.kinds import KnownClasses, digest_of
-from tallybayes.cli.messages import USAGE, Failure, suggestion
-from tallybayes.cli.options import ChosenRows
-from tallybayes.cli.places import need_group, need_kept, need_target, need_weight
-from tallybayes.cli.rows import Plan, Rows
+from tallybayes.diagnosis.findings import of_labels
 from tallybayes.engines.contract import Sampler
-from tallybayes.errors import ModelFileError, listed
+from tallybayes.errors import (
+    ModelFileError,
+    OptionError,
+    SourceError,
+    called,
+    listed,
+    suggestion,
+)
+from tallybayes.estimators.naive_bayes import NaiveBayes
 from tallybayes.estimators.saving import save
+from tallybayes.estimators.sources import Counted
 from tallybayes.estimators.table_base import TableClassifier
+from tallybayes.estimators.weighted import WeightedNaiveBayes
+from tallybayes.explain.importances import terms_apart
+from tallybayes.model_files.base import (
+    MAX_SAMPLE_ROWS,
+    ChosenRows,
+    KnownClasses,
+    Replace,
+    digest_of,
+    need_columns,
+)
+from tallybayes.model_files.findings import (
+    need_finite,
+    notes_of,
+    state_of,
+    strays,
+    strings_beside_numbers,
+)
+from tallybayes.models.rows import values_of_columns
 from tallybayes.models.table import TableModel
-from tallybayes.models.weighted import Term
+from tallybayes.models.weighted import Term, weights_of
 from tallybayes.persistence import Unfit, constructed, fit
+from tallybayes.progress import reading_shown
 from tallybayes.sources.cells import Kind
 from tallybayes.sources.contract import RowsKept
 from tallybayes.sources.opening import header_hint
 from tallybayes.sources.options import MISSING, DateOrder, Spelling
+from tallybayes.sources.places import need_group, need_kept, need_target, need_weight
+from tallybayes.sources.reading import Plan, Rows
 from tallybayes.tables import Column, Empty, Numbers, Table
 from tallybayes.tables.columns import stacked, values_of
+from tallybayes.tables.values import as_text
 from tallybayes.validation import read_groups
 
-__all__ = ["ModelFile", "state_of"]
+__all__ = ["TableFile"]
 
 
 Array = NDArray[np.float64]
@@ -66,15 +92,11 @@ def _renamed(own: Any) -> Any:
     return {RENAMED.get(name, name): value for name, value in own.items()}
 
 
-def state_of(model: TableClassifier) -> TableModel:
-    """What a model of a table holds."""
-    state = model._fitted()
-    assert isinstance(state, TableModel)
-    return state
+UNDECIDED_KINDS: set[str | None] = {None, "number or date"}  # of columns without a value so far
 
 
 @dataclass(eq=False)
-class ModelFile(KnownClasses):
+class TableFile(KnownClasses):
     """A model of tables, and how data is read for it.
 
     Parameters
@@ -101,19 +123,90 @@ class ModelFile(KnownClasses):
     made: str | None = None
     weight_column: str | None = None
     flatten: bool = False
+    path: str = ""
+    counted: Counted | None = field(default=None, repr=False)
+    strays_before: dict[str, list[str]] = field(default_factory=dict, repr=False)
 
     unit: ClassVar[str] = "row"
+    learned_on_rows: ClassVar[str] = "weights and pairs"
+
+    # ---- made by a fit, or from a file -----------------------------------------------------------
+    @classmethod
+    def fit(
+        cls,
+        rows: Rows,
+        target: str,
+        families: dict[str, Any],
+        *,
+        plain: bool = False,
+        class_weight: Any = None,
+        group: str | None = None,
+        **options: Any,
+    ) -> TableFile:
+        """Counts rows, and learns what is learned on some of them.
+
+        Where a later row shows that a column of dates holds something else, the source is counted
+        from scratch; what is read once cannot be, and that is an error.
+
+        Parameters
+        ----------
+        rows : Rows
+        target : str
+        families : dict
+            Declared families; None leaves the column out.
+        plain : bool
+            Whether the model is a NaiveBayes, else a WeightedNaiveBayes.
+        class_weight : dict, "balanced" or None
+            By which the counts of all rows are multiplied at the end.
+        group : str, optional
+            The column of groups, which is not learned from, now or later.
+        **options
+            Of that model.
+        """
+        weight = rows.weight
+        need_columns(rows, target, families, weight)
+        declared: dict[str, Kind | None] = {
+            name: "number or date" if family.reads == "numbers" else "text"
+            for name, family in families.items()
+            if family is not None
+        }
+        left_out = [n for n, family in families.items() if family is None and n != group]
+        columns: Any = {**families, group: None} if group is not None else dict(families)
+        make = NaiveBayes if plain else WeightedNaiveBayes
+        model = make(columns or "auto", class_weight=class_weight, **options)
+        plan = Plan(
+            "counting",
+            target,
+            kinds=declared,
+            left_out=left_out,
+            fitting=True,
+            weight=weight,
+            group=group,
+        )
+        with reading_shown("" if plain else "learning weights"), rows.reading(plan):
+            counted = model._fit_source(
+                rows, target, weight, at_least=MAX_SAMPLE_ROWS, groups=group
+            )
+        if class_weight is not None:  # later rows have the weights that these have
+            model.set_params(class_weight=dict(model.class_weight_))
+        file = cls(model, target, {}, rows.spelling, None, weight, rows.flatten, counted=counted)
+        for name in file.names:
+            file.kinds[name] = declared.get(name)
+            if name in file.table.counted:
+                file.kinds[name] = rows.kind_of(name)
+                file.kinds[name] = file.kind(name)
+        return file
 
     @classmethod
-    def of(cls, path: str, model: Any, extra: dict[str, Any]) -> ModelFile:
+    def of(cls, path: str, model: Any, extra: dict[str, Any]) -> TableFile:
         """The model of a file, and what the file holds beside it.
 
         Raises
         ------
-        Failure, ModelFileError
+        SourceError, ModelFileError
         """
         if not isinstance(model, TableClassifier):
-            raise Failure(
+            raise SourceError(
                 f"{path} holds a {type(model).__name__}; the command line works with models of "
                 "tables and of text, such as tallybayes fit makes. Use this one from Python"
             )
@@ -133,6 +226,7 @@ class ModelFile(KnownClasses):
             mine.made,
             weight_column=mine.weight,
             flatten=mine.flatten,
+            path=path,
         )
         for name in file.table.counted:  # Python may have taught it more since
             file.kinds[name] = file.kind(name)
@@ -165,9 +259,8 @@ class ModelFile(KnownClasses):
             return "text"  # so it was learned, by other formats or in Python
         return "number or text"
 
-    def save(self, path: str) -> None:
+    def save(self, path: str, replace: Replace = os.replace) -> None:
         """Writes the file; one that is there is replaced whole or not at all."""
-        need_none()
         own = {
             "target": self.target,
             "made": self.made,
@@ -180,8 +273,7 @@ class ModelFile(KnownClasses):
             "dates": self.spelling.dates,
             "flatten": self.flatten,
         }
-        save(self.model, path, extra={"cli": own}, replace=replacement_of(path))
-        need_none()
+        save(self.model, path, extra={"cli": own}, replace=replace)
 
     @property
     def table(self) -> TableModel:
@@ -232,25 +324,26 @@ class ModelFile(KnownClasses):
         return " and ".join([*numbers, *["strings"] * held.strings])
 
     def predicted(
-        self, rows: Rows, bar: Bar, keep: Sequence[str] = ()
-    ) -> Iterator[tuple[dict[str, Column], Array]]:
+        self, rows: Rows, keep: Sequence[str] = ()
+    ) -> Iterator[tuple[dict[str, list[str]], Array]]:
         """Columns that are kept, and the probability of each class (n_rows, n_classes), part by
         part."""
-        plan = self._plan(rows, bar, "predicting", keep=keep)
+        plan = self._plan(rows, "predicting", keep=keep)
 
-        def of_part(table: Table) -> tuple[dict[str, Column], Array]:
+        def of_part(table: Table) -> tuple[dict[str, list[str]], Array]:
             assert isinstance(table, RowsKept)
-            return table.kept, self.model.predict_proba(_of_model(table, plan))
+            kept = {name: _as_strings(column) for name, column in table.kept.items()}
+            return kept, self.model.predict_proba(_of_model(table, plan))
 
         with rows.reading(plan):
             yield from rows.over(of_part)
 
     def measured(
-        self, rows: Rows, bar: Bar, target: str | None
+        self, rows: Rows, target: str | None
     ) -> Iterator[tuple[NDArray[np.intp], Array, Array | None]]:
         """The class of each row, −1 for one that is unknown, the probability of each class, and
         weights."""
-        plan = self._plan(rows, bar, "measuring", self._target(target))
+        plan = self._plan(rows, "measuring", self._target(target))
 
         def of_part(table: Table) -> tuple[NDArray[np.intp], Array, Array | None]:
             codes = self.codes(_labels(table, plan))
@@ -260,11 +353,11 @@ class ModelFile(KnownClasses):
             yield from rows.over(of_part)
 
     def sampled(
-        self, rows: Rows, bar: Bar, target: str | None, max_rows: int, group: str | None = None
+        self, rows: Rows, target: str | None, max_rows: int, group: str | None = None
     ) -> tuple[Table, NDArray[Any], Array | None, NDArray[np.intp] | None]:
         """A fair sample of the rows, their labels as the model has them, their weights, and the
         number of each row's group, where a column has them."""
-        plan = self._plan(rows, bar, "reading", self._target(target), group=group)
+        plan = self._plan(rows, "reading", self._target(target), group=group)
         sampler: Sampler[Table] = Sampler(max_rows)
         with rows.reading(plan):
             for table in rows.over(lambda table: table):
@@ -273,9 +366,9 @@ class ModelFile(KnownClasses):
         labels = self.own_labels(_labels(table, plan))
         return _of_model(table, plan), labels, _weights(table, plan), _groups(table, plan)
 
-    def chosen(self, rows: Rows, bar: Bar, chosen: ChosenRows) -> list[tuple[int, Table]]:
+    def chosen(self, rows: Rows, chosen: ChosenRows) -> list[tuple[int, Table]]:
         """Some rows, each with its number, in the order of the data."""
-        plan = self._plan(rows, bar, "looking for the row", keep=chosen.columns)
+        plan = self._plan(rows, "looking for the row", keep=chosen.columns)
         found: list[tuple[int, Table]] = []
         keys: set[tuple[str, str]] = set()
         seen, last = 0, chosen.last()
@@ -297,49 +390,165 @@ class ModelFile(KnownClasses):
             chosen.need_found(rows.name, seen, self.unit, keys)
         return found
 
-    def learn(self, rows: Rows, bar: Bar, target: str | None) -> int:
+    def learn(self, rows: Rows, target: str | None) -> int:
         """Counts rows in addition; how many."""
-        plan = self._plan(rows, bar, "counting", self._target(target), learning=True)
+        plan = self._plan(rows, "counting", self._target(target), learning=True)
+        self.strays_before = strings_beside_numbers(self.model)
         with rows.reading(plan):
             self.model.partial_fit(rows, plan.target, sample_weight=plan.weight)
-        self._take_kinds(rows, plan)
+        for name, kind in plan.kinds.items():  # columns that had no value before have kinds now
+            if kind is None and name in self.table.counted:
+                self.kinds[name] = rows.kind_of(name)
+                self.kinds[name] = self.kind(name)
+        need_finite(self.model, rows)
+        self.target = self.target or target
         return rows.n_rows - rows.unlabelled
 
-    def forget(self, rows: Rows, bar: Bar, target: str | None) -> int:
+    def forget(self, rows: Rows, target: str | None) -> int:
         """Takes rows away that were counted; how many."""
-        plan = self._plan(rows, bar, "forgetting", self._target(target), learning=True)
+        plan = self._plan(rows, "forgetting", self._target(target), learning=True)
+        self.strays_before = strings_beside_numbers(self.model)
         with rows.reading(plan):
             self.model.forget(rows, plan.target, plan.weight)
+        need_finite(self.model, rows)
+        self.target = self.target or target
         return rows.n_rows - rows.unlabelled
 
     def _target(self, target: str | None) -> str:
         """The column of labels."""
         target = target or self.target
         if target is None:
-            raise Failure(
+            raise OptionError(
                 "this model was saved from Python and does not say which column holds the label: "
-                "name it by --target",
-                USAGE,
+                f"name it by {called('target')}"
             )
         if target in self.names:
-            raise Failure(
-                f"--target {target!r} is a column that the model predicts from"
-                + (f"; the label is {self.target!r}" if self.target else ""),
-                USAGE,
+            raise OptionError(
+                f"{called('target')} {target!r} is a column that the model predicts from"
+                + (f"; the label is {self.target!r}" if self.target else "")
             )
         return target
 
-    def _take_kinds(self, rows: Rows, plan: Plan) -> None:
-        """Columns that had no value before have kinds now."""
-        for name, kind in plan.kinds.items():
-            if kind is None and name in self.table.counted:
-                self.kinds[name] = rows.kind_of(name)
-                self.kinds[name] = self.kind(name)
+    def need_reweighting(self, parts: Any) -> None:
+        """Raises where nothing is learned on rows, or `parts` has no meaning."""
+        if not self.model.chooses_on_rows:
+            raise SourceError(
+                f"{self.path} is a plain model without calibration: nothing in it is learned on "
+                "rows but the counts, which are exact"
+            )
+        if parts is not None and not isinstance(self.model, WeightedNaiveBayes):
+            raise OptionError(
+                f"{called('parts')} is for weighted models, and {self.path} is a plain one"
+            )
 
+    def reweight(self, rows: Rows, target: str | None, parts: Any, group: str | None) -> int:
+        """Learns weights, or a calibration, again; the number of rows learned on."""
+        if parts is not None:
+            self.model.set_params(parts=parts)
+        table, labels, weights, groups = self.sampled(rows, target, self.model.sample_size, group)
+        with reading_shown("learning weights"):
+            if isinstance(self.model, WeightedNaiveBayes):
+                self.model.reweight(table, labels, weights, groups)
+            elif isinstance(self.model, NaiveBayes):
+                self.model.recalibrate(table, labels, weights, groups)
+        return len(labels)
+
+    def merge(self, part: TableFile) -> bool:
+        """Merges another model into this one; whether both were trained with the same options.
+
+        Raises
+        ------
+        SourceError
+            Where they do not predict the same target, or a column of dates holds something else.
+        """
+        if self.target and part.target and self.target != part.target:
+            raise SourceError(
+                f"{self.path} predicts {self.target!r} and {part.path} predicts {part.target!r}: "
+                "only models of one target merge"
+            )
+        for name in self.kinds.keys() & part.kinds.keys():
+            kinds = {self.kinds[name], part.kinds[name]}
+            if "date" in kinds and len(kinds) > 1 and not kinds & UNDECIDED_KINDS:
+                raise SourceError(
+                    f"column {name!r} holds {self.holds(name)} in {self.path} and "
+                    f"{part.holds(name)} in {part.path}: train both with "
+                    f"{called('column', f'{name}=categorical')}"
+                )
+        same = type(self.model) is not type(part.model) or str(self.model.get_params()) == str(
+            part.model.get_params()
+        )
+        self.model.merge(part.model)
+        self.target = self.target or part.target
+        for name, kind in part.kinds.items():
+            mine = self.kinds.get(name)
+            if mine in UNDECIDED_KINDS or (mine != kind and kind not in UNDECIDED_KINDS):
+                self.kinds[name] = kind if mine in UNDECIDED_KINDS else "number or text"
+        return same
+
+    # ---- what it holds, and what is odd about it -------------------------------------------------
+    @property
+    def stale_part(self) -> str | None:
+        """What was learned on other counts than the present ones; None where nothing was."""
+        if not self.stale:
+            return None
+        return (
+            "calibration was" if self.table.chosen.weighting is None else "weights and pairs were"
+        )
+
+    @staticmethod
+    def value(row: Table, name: str) -> Any:
+        """What a single row holds in a column; dates are strings."""
+        return values_of(row.columns[name])[0]
+
+    def notes(self, rows: Rows) -> list[str]:
+        """What may mean something other than what was read, after a fit."""
+        return [*self.stray_notes(rows), *notes_of(self.model, rows), *self._note_of_labels()]
+
+    def _note_of_labels(self) -> list[str]:
+        numbers = of_labels(self.classes)
+        return [f"{self.target!r} {numbers.message}"] if numbers else []
+
+    def stray_notes(self, rows: Rows) -> list[str]:
+        """Where the first string is in each column of numbers that had none before."""
+        return strays(self.model, rows, self.strays_before)
+
+    def missing_shares(self) -> dict[str, float]:
+        """The share of rows without a value, by column."""
+        n_rows = max(self.weight, 1e-300)
+        there = values_of_columns(self.table.tally)
+        return {name: max(0.0, 1.0 - weight / n_rows) for name, weight in there.items()}
+
+    def informative(self) -> list[tuple[str, float]]:
+        """The columns in use, and the pairs of a weighted model, with how far each moves the scores
+        of the classes apart, in nats; the most informative first."""
+        found = [term for term in terms_apart(self.table).items() if term[1] > 0.0]
+        return sorted(found, key=lambda term: -term[1])
+
+    def columns(self) -> list[dict[str, Any]]:
+        """Each column: what it holds, its family and why, the weight of its table, what it adds in
+        nats, and the share of missing values."""
+        weighting = self.table.chosen.weighting
+        missing, weights = self.missing_shares(), weights_of(weighting)
+        adds = {} if weighting is None else weighting.adds
+        dates = {name for name, kind in self.kinds.items() if kind == "date"}
+        return [
+            {
+                "column": r.name,
+                "holds": "dates" if r.holds == "numbers" and r.name in dates else r.holds,
+                "family": r.family,
+                "weight": weights.get(r.name) if r.part is not None else None,
+                "adds": adds.get(r.name) if r.part is not None else None,
+                "why": r.why,
+                "missing": missing.get(r.name),
+                "used": r.part is not None,
+            }
+            for r in self.table.columns_read
+        ]
+
+    # ---- what is read of rows --------------------------------------------------------------------
     def _plan(
         self,
         rows: Rows,
-        bar: Bar,
         doing: str,
         target: str | None = None,
         *,
@@ -362,7 +571,7 @@ class ModelFile(KnownClasses):
         if lacking and rows.keyed:
             self._need_no_other_spelling(rows, lacking)
         elif lacking:
-            raise Failure(
+            raise SourceError(
                 f"{rows.name} lacks the column(s) {listed(lacking)} that the model was "
                 f"trained with; it has {listed(have)}. Add them, empty "
                 f"where nothing is known.{self._renamed_hint(lacking, have)}{header_hint(have)}"
@@ -373,20 +582,18 @@ class ModelFile(KnownClasses):
         if weight is not None:
             need_weight(rows, weight)
             if weight in self.names or weight == target:
-                raise Failure(
-                    f"--weight {weight!r} is a column that the model predicts from, or the label",
-                    USAGE,
+                raise OptionError(
+                    f"{called('weight')} {weight!r} is a column that the model predicts from, or "
+                    "the label"
                 )
         if group is not None and target is not None:
             need_group(rows, group, target, weight)
             if group in read:
-                raise Failure(
-                    f"--group {group!r} is a column that the model predicts from, and a column of "
-                    "groups is not learned from: fit the model with --group",
-                    USAGE,
+                raise OptionError(
+                    f"{called('group')} {group!r} is a column that the model predicts from, and a "
+                    f"column of groups is not learned from: fit the model with {called('group')}"
                 )
         return Plan(
-            bar,
             doing,
             target,
             self.names,
@@ -418,7 +625,7 @@ class ModelFile(KnownClasses):
         unknown = [key for key in rows.header if key not in self.names and key != self.target]
         for name in lacking:
             if hint := suggestion(name, unknown):
-                raise Failure(
+                raise SourceError(
                     f"{rows.name}: no row has the key {name!r} that the model was trained with; "
                     f"unknown keys are {listed(unknown)}.{hint} Rename it to {name!r}"
                 )
@@ -430,6 +637,11 @@ def _of_model(table: Table, plan: Plan) -> Table:
     if plan.group in columns:  # which a model made with it leaves out
         columns[plan.group] = Empty(table.n_rows)
     return Table(columns, table.n_rows, True)
+
+
+def _as_strings(column: Column) -> list[str]:
+    """A column as it is written."""
+    return ["" if value is None else as_text(value) for value in values_of(column)]
 
 
 def _labels(table: Table, plan: Plan) -> NDArray[Any]:

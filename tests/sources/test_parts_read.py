@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallybayes.cli.rows import PartsRead
 from tallybayes.sources.contract import Part
+from tallybayes.sources.reading import PartsRead
 
 
 @given(st.permutations(range(6)), st.lists(st.integers(0, 9), min_size=6, max_size=6))

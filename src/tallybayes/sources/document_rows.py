@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
-from tallybayes.cli.documents import Document, DocumentSource
-from tallybayes.cli.messages import USAGE, Failure, suggestion
-from tallybayes.cli.places import need_group, need_kept, need_target
-from tallybayes.cli.rows import PartsRead, as_written
-from tallybayes.errors import listed
+from tallybayes.errors import OptionError, SourceError, called, listed, suggestion
 from tallybayes.sources.cells import TextFile
 from tallybayes.sources.contract import RowsKept, Source, parts_kept
+from tallybayes.sources.document_source import Document, DocumentSource
 from tallybayes.sources.files import header_of
 from tallybayes.sources.options import Spelling
+from tallybayes.sources.places import need_group, need_kept, need_target
+from tallybayes.sources.reading import PartsRead, as_written
 from tallybayes.tables import Column, Strings
 from tallybayes.tables.columns import values_of
 
@@ -36,7 +35,7 @@ class DocumentRows(DocumentSource):
     label : str or None
         Of all documents, where it is given.
     skip_unlabelled : bool
-    alone : set of str, optional
+    alone : collection of str, optional
         The columns that the rows may have beside these two; any by default.
     """
 
@@ -50,7 +49,7 @@ class DocumentRows(DocumentSource):
         target: str | None,
         label: str | None,
         skip_unlabelled: bool,
-        alone: set[str] | None = None,
+        alone: Collection[str] | None = None,
     ) -> None:
         super().__init__(source.name, label, skip_unlabelled)
         self._source, self._column, self._target, self._alone = source, column, target, alone
@@ -70,11 +69,12 @@ class DocumentRows(DocumentSource):
             need_group(self, group, self._target, None)
             self.group, self.keep = group, (group,)
 
-    def read(self, labelled: bool, target: str | None) -> Iterator[Document]:
+    def read(self, labelled: bool, target: str | None = None) -> Iterator[Document]:
         target = target or self._target
         if labelled and target is None:
-            raise Failure(
-                "the model does not say which column holds the label: name it by --target", USAGE
+            raise OptionError(
+                "the model does not say which column holds the label: name it by "
+                f"{called('target')}"
             )
         keyed = isinstance(self._source, TextFile) and self._source.keyed
         names = self.header
@@ -109,23 +109,22 @@ class DocumentRows(DocumentSource):
             known = {self._column, target, *self._alone}
             for name in names:
                 if name not in known:
-                    raise Failure(
+                    raise SourceError(
                         f"{self.name}: {name!r} stands beside the documents: leave it out with "
-                        f"--column {name}=none"
+                        f"{called('column', f'{name}=none')}"
                     )
         if self._column is None:
             others = [name for name in names if name != target]
             if len(others) == 1:
                 return others[0]
-            raise Failure(
+            raise OptionError(
                 f"{self.name} has the columns {listed(names)}: name that of the documents by "
-                "--text",
-                USAGE,
+                f"{called('text')}"
             )
         if self._column not in names:
-            raise Failure(
+            raise SourceError(
                 f"{self.name} has no column {self._column!r} of documents; its columns are "
-                f"{listed(names)}. Name it by --text.{suggestion(self._column, names)}"
+                f"{listed(names)}. Name it by {called('text')}.{suggestion(self._column, names)}"
             )
         return self._column
 

@@ -6,8 +6,9 @@ import gzip
 
 import pytest
 
-from tallybayes.cli.documents import Document, Files, Folder
-from tallybayes.cli.messages import Failure
+from tallybayes.errors import SourceError, SourceWarning
+from tallybayes.sources.document_source import Document
+from tallybayes.sources.documents import Files, Folder
 
 
 def put(root, **files):
@@ -23,7 +24,7 @@ def read(folder, labelled=True, **options):
     return [(d.text, d.label, d.name.removeprefix(f"{folder}/")) for d in found]
 
 
-def test_files_are_read_in_the_order_of_names_with_their_folder_as_label(tmp_path, capsys):
+def test_files_are_read_in_the_order_of_names_with_their_folder_as_label(tmp_path):
     put(tmp_path, b__2_txt=b"two", b__deep__er__1_txt=b"one", a__x=b"\xef\xbb\xbfx", README=b"no")
     put(tmp_path, a__nothing_txt=b"")
     (tmp_path / "a" / ".hidden").write_bytes(b"\xff")
@@ -32,10 +33,11 @@ def test_files_are_read_in_the_order_of_names_with_their_folder_as_label(tmp_pat
     (tmp_path / "b" / "again").symlink_to(tmp_path / "b")
     expected = [("", "a", "a/nothing.txt"), ("x", "a", "a/x")]
     expected += [("two", "b", "b/2.txt"), ("one", "b", "b/deep/er/1.txt")]
-    assert read(tmp_path) == expected
-    notes = capsys.readouterr().err
-    assert "no files in empty" in notes
-    assert "1 file beside the folders" in notes
+    with pytest.warns(SourceWarning) as noted:
+        assert read(tmp_path) == expected
+    first, second = (str(warning.message) for warning in noted)
+    assert "no files in empty" in first
+    assert "1 file beside the folders" in second
     names = [name for _, _, name in read(tmp_path, labelled=False)]
     assert sorted(names) == sorted(["README", *(name for _, _, name in expected)])
 
@@ -53,13 +55,13 @@ def test_what_has_been_read_is_counted_in_bytes(tmp_path):
         (b"PK\x03\x04rest", "zip archive"),
         (b"%PDF-1.7", "pdftotext"),
         (bytes(range(256)), "binary file"),
-        ("für".encode("utf-16"), "--encoding utf-16"),
+        ("für".encode("utf-16"), "encoding='utf-16'"),
         ("first\nfür".encode("latin-1"), "line 2, byte 0xfc"),
     ],
 )
 def test_a_file_that_is_no_text_is_named(tmp_path, content, part):
     put(tmp_path, a__1=b"fine", b__2=content)
-    with pytest.raises(Failure, match=r"b/2 is ") as error:
+    with pytest.raises(SourceError, match=r"b/2 is ") as error:
         read(tmp_path)
     assert part in str(error.value)
 
@@ -80,16 +82,16 @@ def test_other_encodings_are_read_where_they_are_named(tmp_path):
 )
 def test_a_folder_without_classes_says_what_to_do(tmp_path, files, part):
     put(tmp_path, **files)
-    with pytest.raises(Failure, match=part):
+    with pytest.raises(SourceError, match=part):
         read(tmp_path)
 
 
 def test_documents_without_a_label_are_refused_or_left_out(tmp_path):
     put(tmp_path, one_txt=b"x", two_txt=b"y")
     paths = [str(tmp_path / "one.txt"), str(tmp_path / "two.txt")]
-    with pytest.raises(Failure, match=r"one.txt has no label: it is one document"):
+    with pytest.raises(SourceError, match=r"one.txt has no label: it is one document"):
         list(Files(paths, "utf-8", None, False).batches(9, labelled=True))
-    with pytest.raises(Failure, match="none of its 2 documents has a label"):
+    with pytest.raises(SourceError, match="none of its 2 documents has a label"):
         list(Files(paths, "utf-8", None, True).batches(9, labelled=True))
     batch = next(Files(paths, "utf-8", "ham", False).batches(9, labelled=True))
     assert batch.labels == ["ham", "ham"]
@@ -100,5 +102,5 @@ def test_errors_about_a_document_name_its_file(tmp_path):
     source = Folder(str(tmp_path), "utf-8", None, False)
     batch = next(source.batches(9))
     assert isinstance(batch.documents[0], Document)
-    with pytest.raises(Failure, match="b/2: document 1 is odd"), source.locating(batch):
+    with pytest.raises(SourceError, match="b/2: document 1 is odd"), source.locating(batch):
         raise ValueError("document 1 is odd")

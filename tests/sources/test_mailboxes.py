@@ -6,9 +6,9 @@ import gzip
 
 import pytest
 
-from tallybayes.cli.documents import Mailboxes, messages
-from tallybayes.cli.mail import header_of, message_of, text_of
-from tallybayes.cli.messages import Failure
+from tallybayes.errors import SourceError
+from tallybayes.sources.documents import Mailboxes, messages
+from tallybayes.sources.mail import header_of, message_of, text_of
 
 
 def texts(path, **options):
@@ -31,13 +31,13 @@ def test_the_label_is_the_name_of_the_file_or_a_header(tmp_path):
     (tmp_path / "spam.mbox.gz").write_bytes(gzip.compress(data))
     assert texts(tmp_path / "spam.mbox.gz") == [("hi\nbody\n", "spam", "spam.mbox.gz, message 1")]
     assert texts(tmp_path / "spam.mbox.gz", header="X-L")[0][1] == "café"
-    with pytest.raises(Failure, match="its header 'X-M' is missing"):
+    with pytest.raises(SourceError, match="its header 'X-M' is missing"):
         texts(tmp_path / "spam.mbox.gz", header="X-M")
 
 
 def test_another_kind_of_file_is_refused(tmp_path):
     (tmp_path / "a.mbox").write_text("Subject: x\n\ny")
-    with pytest.raises(Failure, match=r"not a mailbox"):
+    with pytest.raises(SourceError, match=r"not a mailbox"):
         texts(tmp_path / "a.mbox")
 
 

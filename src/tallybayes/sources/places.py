@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from glob import has_magic
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple, Never, Protocol
+from typing import NamedTuple, Protocol
 
-from tallybayes.cli.messages import USAGE, Failure, suggestion
-from tallybayes.errors import listed
+from tallybayes.errors import OptionError, SourceError, called, listed, suggestion
 from tallybayes.replacing import need_writable
 from tallybayes.sources.databases.names import is_url
 from tallybayes.sources.opening import (
@@ -25,8 +24,6 @@ __all__ = [
     "Header",
     "Named",
     "is_model",
-    "missing_target",
-    "need_columns",
     "need_data",
     "need_folder",
     "need_group",
@@ -42,20 +39,20 @@ def need_folder(path: str) -> None:
     """Raises where a file cannot be made, before the work and not after it."""
     folder = Path(path).parent
     if not folder.is_dir():
-        raise Failure(f"{path}: {folder} is not a directory: make it, or choose another place")
+        raise SourceError(f"{path}: {folder} is not a directory: make it, or choose another place")
     if Path(path).is_dir():
-        raise Failure(f"{path} is a directory: name a file in it")
+        raise SourceError(f"{path} is a directory: name a file in it")
     need_writable(path)
 
 
 def need_model(path: str) -> None:
     """Raises where a file is not there or does not begin as a model does."""
     if path == "-":
-        raise Failure("a model is a file: - stands for data only", USAGE)
+        raise OptionError("a model is a file: - stands for data only")
     if Path(path).is_dir():
-        raise Failure(f"{path} is a directory: a model is a file, written by tallybayes fit")
+        raise SourceError(f"{path} is a directory: a model is a file, written by tallybayes fit")
     if not is_model(path):
-        raise Failure(
+        raise SourceError(
             f"{path} is not a tallybayes model, or its beginning is damaged: a model is written "
             "by tallybayes fit, and stands before the data"
         )
@@ -74,7 +71,7 @@ def need_data(path: str) -> None:
     Path(path).stat()
     if Path(path).is_file():
         if is_model(path):
-            raise Failure(
+            raise SourceError(
                 f"{path} is a tallybayes model, but data is expected here: swap the arguments?"
             )
         with open(path, "rb") as file:
@@ -111,22 +108,13 @@ class Named(Protocol):
     def header(self) -> list[str]: ...
 
 
-def missing_target(source: Named) -> Never:
-    """Raises: no option names the label's column."""
-    raise Failure(
-        "Missing option '--target' / '-t': the label's column. The columns of "
-        f"{source.name} are {listed(source.header)}",
-        USAGE,
-    )
-
-
 def need_target(source: Named, target: str, columns: list[str]) -> None:
     """Raises where the data has no such column."""
     if target not in columns:
         hint = suggestion(target, columns) or header_hint(columns)
         if len(columns) == 1 and not hint:
-            hint = " Is the --delimiter another?"
-        raise Failure(
+            hint = f" Is the {called('delimiter')} another?"
+        raise SourceError(
             f"{source.name} has no column {target!r}; its columns are {listed(columns)}.{hint}"
         )
 
@@ -135,18 +123,18 @@ def need_kept(source: Named, names: Sequence[str]) -> None:
     """Raises where the data has not the columns that --keep names."""
     for name in names:
         if name not in source.header:
-            raise Failure(
-                f"--keep names {name!r}, which {source.name} does not have; its columns are "
-                f"{listed(source.header)}.{suggestion(name, source.header)}"
+            raise SourceError(
+                f"{called('keep')} names {name!r}, which {source.name} does not have; its columns "
+                f"are {listed(source.header)}.{suggestion(name, source.header)}"
             )
 
 
 def need_weight(source: Named, weight: str) -> None:
     """Raises where the data has no such column of weights."""
     if weight not in source.header:
-        raise Failure(
-            f"{source.name} has no column {weight!r} of weights (--weight); its columns are "
-            f"{listed(source.header)}.{suggestion(weight, source.header)}"
+        raise SourceError(
+            f"{source.name} has no column {weight!r} of weights ({called('weight')}); its columns "
+            f"are {listed(source.header)}.{suggestion(weight, source.header)}"
         )
 
 
@@ -154,47 +142,10 @@ def need_group(source: Named, group: str, target: str | None, weight: str | None
     """Raises where the column of groups is not there, or is the target or that of weights."""
     columns = source.header
     if group not in columns:
-        raise Failure(
-            f"--group names {group!r}, which {source.name} does not have; its columns are "
-            f"{listed(columns)}.{suggestion(group, columns)}"
+        raise SourceError(
+            f"{called('group')} names {group!r}, which {source.name} does not have; its columns "
+            f"are {listed(columns)}.{suggestion(group, columns)}"
         )
     if group in (target, weight):
         what = "target" if group == target else "column of weights"
-        raise Failure(f"--group {group} is the {what}: name the column of groups", USAGE)
-
-
-def need_columns(
-    source: Named, target: str, families: dict[str, Any], weight: str | None = None
-) -> None:
-    """Raises where the columns of the training rows are not those that the options name.
-
-    Parameters
-    ----------
-    source : Named
-    target : str
-    families : dict
-        By the column's name, as --column gives them.
-    weight : str, optional
-        The column of weights.
-    """
-    columns = source.header
-    need_target(source, target, columns)
-    for name in families:
-        if name not in columns:
-            from tallybayes.families.registry import family_names
-
-            raise Failure(
-                f"--column names {name!r}, which {source.name} does not have; its columns "
-                f"are {listed(columns)} (families: {listed(family_names())})."
-                + suggestion(name, columns)
-            )
-    if target in families:
-        raise Failure(f"--column {target} is the target, which has no family: leave it out")
-    if weight is not None and (weight == target or weight in families):
-        what = "the target" if weight == target else "given a family by --column"
-        raise Failure(f"--weight {weight} is {what}: weights are a column of their own", USAGE)
-    if len(columns) < 2 + (weight is not None):
-        raise Failure(
-            f"{source.name} has no column beside {target!r} to learn from (is the "
-            "--delimiter another?)"
-        )
+        raise OptionError(f"{called('group', group)} is the {what}: name the column of groups")

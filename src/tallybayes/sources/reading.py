@@ -1,5 +1,5 @@
-"""Rows of a source for the command line: labels are strings, rows without a label may be skipped,
-and errors about values name the line.
+"""Rows of a source, read for a model by a plan: labels are strings, rows without a label may be
+skipped, and errors about values name the line.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tallybayes.cli.console import Bar, note
-from tallybayes.cli.messages import Failure
-from tallybayes.errors import NegativeTally, SourceError
+from tallybayes.errors import NegativeTally, SourceError, SourceWarning, called, warn_user
+from tallybayes.progress import reading_shown
 from tallybayes.sources.arrow import flatten_hint
 from tallybayes.sources.cells import Kind, Misfit, TextFile, cells, settled
 from tallybayes.sources.contract import (
@@ -32,7 +31,14 @@ from tallybayes.sources.contract import (
     parts_kept,
     size_of,
 )
-from tallybayes.sources.files import header_of, inner_of, is_in_database
+from tallybayes.sources.files import (
+    header_of,
+    inner_of,
+    is_in_database,
+    is_paths,
+    source_of,
+    source_of_paths,
+)
 from tallybayes.sources.options import Spelling
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table, arrow
 from tallybayes.tables.columns import strings_of, values_of
@@ -48,23 +54,23 @@ __all__ = [
     "as_own",
     "as_written",
     "need_few",
+    "open_rows",
 ]
 
 
-# ---- what a command reads of the rows of a source ------------------------------------------------
+# ---- what is read of the rows of a source --------------------------------------------------------
 Labels = Callable[[NDArray[Any]], NDArray[Any]]
 """Labels as strings in the type that a model has them in."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The columns and labels that a command reads.
+    """The columns and labels that are read.
 
     Parameters
     ----------
-    bar : Bar
     doing : str
-        The text of the progress bar.
+        What is done with the rows, for whoever hears of progress.
     target : str, optional
         The column of labels.
     names : sequence of str, optional
@@ -83,11 +89,8 @@ class Plan:
         The column of weights.
     group : str, optional
         The column of groups of rows, which the model does not read.
-    then : str
-        What follows the last row, for the progress bar.
     """
 
-    bar: Bar
     doing: str
     target: str | None = None
     names: Sequence[str] | None = None
@@ -98,7 +101,6 @@ class Plan:
     labels: Labels | None = None
     weight: str | None = None
     group: str | None = None
-    then: str = ""
 
 
 # ---- the rows of a source ------------------------------------------------------------------------
@@ -169,7 +171,7 @@ class Rows:
         self.keyed = any(file.keyed for file in of_text)
         self.nameless = any(file.nameless for file in of_text)
         self.size = sum(size_of(file.name) for file in files) or None
-        self.plan: Plan = Plan(Bar(None), "reading")
+        self.plan: Plan = Plan("reading")
         self._no_dates: set[str] = set()
         self._said: set[str] = set()  # columns that are left out
         self._read_so_far = PartsRead(self.name)
@@ -212,7 +214,7 @@ class Rows:
         self._first_strings, self._decided = {}, {}
         as_text = {n for n, kind in plan.kinds.items() if kind == "text"}
         written = {*as_written, *as_text, *_given(plan.target), *_given(plan.group)}
-        with plan.bar.counting(plan.doing, self.size, plan.then) as tick:
+        with reading_shown(plan.doing, "row", self.size) as tick:
             parts = self._explaining(parts_kept(self.source, self._asked(), written, self._kept()))
             for i, part in enumerate(parts):
                 self._read_so_far.add(part)
@@ -226,7 +228,7 @@ class Rows:
         beside = [c for c in self.source.columns().values() if c.name != self.plan.target]
         nested = [column for column in beside if is_nested(column)]
         if nested and len(nested) == len(beside):
-            raise Failure(
+            raise SourceError(
                 f"{self.name} has no column of single values beside {self.plan.target!r}: "
                 f"{nested[0].name!r} holds {nested[0].type}, unpack it"
                 + self._flatten_hint(nested[0])
@@ -234,9 +236,10 @@ class Rows:
         for column in nested:
             if column.name not in {*self.plan.left_out, *self._said}:
                 self._said.add(column.name)
-                note(
-                    f"note: column {column.name!r} is left out: its type is {column.type}"
-                    + self._flatten_hint(column)
+                warn_user(
+                    f"column {column.name!r} is left out: its type is {column.type}"
+                    + self._flatten_hint(column),
+                    SourceWarning,
                 )
 
     def _flatten_hint(self, column: SourceColumn) -> str:
@@ -278,17 +281,17 @@ class Rows:
         where = again.where
         if not self._read_so_far.several:
             where = where.removeprefix(f"{self.name}, ")
-        note(
-            f"note: column {again.column!r} is not read as {again.kind}s: {where} holds "
-            f"{again.value!r}"
+        warn_user(
+            f"column {again.column!r} is not read as {again.kind}s: {where} holds {again.value!r}",
+            SourceWarning,
         )
 
-    def _misfit(self, where: str, column: str, value: str, kind: str) -> Failure:
+    def _misfit(self, where: str, column: str, value: str, kind: str) -> SourceError:
         """A cell that does not fit, as an error."""
         holds = f"{where}: column {column!r} holds {value!r}, which is not a {kind}"
         if self.plan.fitting:
-            return Failure(f"{holds}: correct it, or declare {column}=categorical")
-        return Failure(
+            return SourceError(f"{holds}: correct it, or declare {column}=categorical")
+        return SourceError(
             f"{holds}, unlike the training data: correct it, leave it empty, or train with "
             f"the column as categorical (--column {column}=categorical on the command line)"
         )
@@ -357,7 +360,9 @@ class Rows:
         if name not in self._no_dates:
             self._no_dates.add(name)
             what = "dates" if "date" in (before, kind) else "times"
-            note(f"note: column {name!r} is not read as {what}: {where} holds {value!r}")
+            warn_user(
+                f"column {name!r} is not read as {what}: {where} holds {value!r}", SourceWarning
+            )
         raise ReadAgain(where, name, value, "date")
 
     def _need_kind(self, column: Column, name: str, kind: Kind, i: int) -> None:
@@ -419,28 +424,31 @@ class Rows:
             row = self._read_so_far.parts[i].row_of(values.index(None))
             raise _Fault(i, row, lambda where: self._no_group(where, name))
 
-    def _no_group(self, where: str, name: str) -> Failure:
-        return Failure(
-            f"{where} has no value in {name!r}, the column of groups (--group): give each row its "
-            "group, one of its own where it belongs to none"
+    def _no_group(self, where: str, name: str) -> SourceError:
+        return SourceError(
+            f"{where} has no value in {name!r}, the column of groups ({called('group')}): give "
+            "each row its group, one of its own where it belongs to none"
         )
 
-    def _no_weight(self, where: str, name: str) -> Failure:
-        return Failure(f"{where} has no weight in {name!r} (--weight): it is a number from 0 on")
+    def _no_weight(self, where: str, name: str) -> SourceError:
+        return SourceError(
+            f"{where} has no weight in {name!r} ({called('weight')}): it is a number from 0 on"
+        )
 
-    def _no_label(self, where: str, part: int, row: int) -> Failure:
+    def _no_label(self, where: str, part: int, row: int) -> SourceError:
         written = self._label_as_written(part, row)
         label = "a label" if self.once else "the label"
         label += f" {written}" if written else " NA, or another spelling of a missing value"
         if not written and not self.once:
-            return Failure(
+            return SourceError(
                 f"{where} has no label in {self.plan.target!r}: fill it in, or leave such rows out "
-                "with --skip-unlabelled"
+                f"with {called('skip_unlabelled', True)}"
             )
         holds = f" but {written!r}, which means missing by default" if written else ""
-        return Failure(
+        return SourceError(
             f"{where} has no label in {self.plan.target!r}{holds}: fill it in, leave such rows out "
-            f"with --skip-unlabelled, or, if it is {label}, take it as text with --only-null"
+            f"with {called('skip_unlabelled', True)}, or, if it is {label}, take it as text with "
+            f"{called('missing', [''])}"
         )
 
     def _label_as_written(self, part: int, row: int) -> str:
@@ -508,7 +516,7 @@ class Rows:
 
         Raises
         ------
-        Failure
+        SourceError
             For a row that cannot be used, and where no row has a label.
         """
         self.plan = plan
@@ -517,7 +525,7 @@ class Rows:
         except _Fault as fault:
             file, place = self._read_so_far.at(fault.part, fault.row)
             raise fault.error_at(f"{file}, {place}") from None
-        except NegativeTally:
+        except (NegativeTally, SourceError):
             raise
         except ValueError as error:
             if self.n_rows and self.n_rows == self.unlabelled:
@@ -526,9 +534,9 @@ class Rows:
         if plan.target is not None and self.n_rows == self.unlabelled:
             raise self._none_labelled()
 
-    def _none_labelled(self) -> Failure:
+    def _none_labelled(self) -> SourceError:
         rows = f"none of its {self.unlabelled:,} rows has a {self.plan.target!r}"
-        return Failure(f"{self.name}: {rows}")
+        return SourceError(f"{self.name}: {rows}")
 
     def over(self, do: Callable[[Table], R]) -> Iterator[R]:
         """What `do` returns for each part that has rows, in order: part by part of what is read
@@ -698,7 +706,7 @@ def need_few(labels: Strings, target: str) -> None:
     """Raises where the labels of the first rows are nearly all different."""
     different, rows = len(np.unique(labels.codes)), labels.n_rows
     if rows >= MIN_ROWS_TO_JUDGE and 2 * different > rows:
-        raise Failure(
+        raise SourceError(
             f"{target!r} has {different:,} different values in the first "
             f"{rows:,} rows: a target has few labels. Choose another column, or group "
             "its values into classes"
@@ -794,3 +802,59 @@ def _parsed(column: Strings, kind: Kind | None, name: str, spelling: Spelling) -
     if isinstance(taken, Strings):
         return Strings(taken.codes, taken.levels, "text")
     return taken
+
+
+# ---- opening the rows of anything ----------------------------------------------------------------
+def open_rows(
+    data: Any,
+    *,
+    spelling: Spelling = Spelling(),  # noqa: B008  # frozen
+    skip_unlabelled: bool = False,
+    weight: str | None = None,
+    sql: str | None = None,
+    table: str | None = None,
+    format: str | None = None,
+    block: int | None = None,
+    flatten: bool = False,
+    **how: Any,
+) -> Rows:
+    """Open rows for a model, which reads them by a plan.
+
+    Parameters
+    ----------
+    data : str, list of str, or source
+        Files, folders and patterns, "-" for standard input; a database; or what is read part by
+        part.
+    spelling : Spelling
+        Of missing values, numbers and dates.
+    skip_unlabelled : bool, default=False
+        Whether rows without a label are left out; by default they are an error.
+    weight : str, optional
+        The column of weights, where labels are read.
+    sql, table : str, optional
+        The query or table, where `data` is a database.
+    format : {"csv", "jsonl", "parquet", "arrow", "excel"}, optional
+        By default found from the content.
+    block : int, optional
+        Bytes of text that are parsed at a time.
+    flatten : bool, default=False
+        Whether keys of objects within rows are columns.
+    **how : object
+        Of files, as :func:`~tallybayes.sources.files.source_of_paths` has it: `layout`, `sheet`,
+        `union_by_name`, `mixed` and `left_out`.
+
+    Returns
+    -------
+    Rows
+        For :meth:`TableFile.fit`, and for what else a model file does with rows.
+    """
+    paths = [data] if isinstance(data, str) else data
+    if sql is not None or table is not None:
+        source = source_of(paths[0], sql=sql, table=table)
+    elif is_paths(paths):
+        how |= {} if block is None else {"block": block}
+        kind: Any = format
+        source = source_of_paths(paths, kind, flatten=flatten, spelling=spelling, **how)
+    else:
+        source = source_of(data)
+    return Rows(source, spelling, skip_unlabelled=skip_unlabelled, weight=weight, flatten=flatten)
