@@ -19,7 +19,7 @@ from tallybayes.model_files.opening import open_model
 from tallybayes.progress import on_progress, set_progress
 from tallybayes.sources.databases.opening import sql, table
 from tallybayes.sources.documents import documents
-from tallybayes.sources.files import csv, files
+from tallybayes.sources.files import csv, files, rows
 from tallybayes.sources.rows import labelled
 from tallybayes.threads import get_num_threads, set_num_threads
 
@@ -48,6 +48,7 @@ __all__ = [
     "on_progress",
     "open_model",
     "register_family",
+    "rows",
     "set_num_threads",
     "set_progress",
     "sql",

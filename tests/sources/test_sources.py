@@ -356,3 +356,15 @@ def test_infinity_among_other_strings_is_a_level(tmp_path):
     with pytest.warns(MixedColumnWarning, match="'inf', 'sup'"):
         model = NaiveBayes().fit(path, "y")
     assert model.forget(path, "y").class_count_.sum() == 0.0
+
+
+def test_rows_of_anything_are_read_by_one_function(tmp_path):
+    (tmp_path / "a.csv").write_text("x;y\n1,5;p\n2,5;q\n")
+    source = tallybayes.rows(tmp_path / "a.csv", decimal=",")
+    assert tallybayes.NaiveBayes().fit(source, "y").feature_names_in_.tolist() == ["x"]
+    batches = pa.table({"x": [1.0, 2.0], "y": ["p", "q"]}).to_reader()
+    assert list(tallybayes.rows(batches).columns()) == ["x", "y"]
+    with pytest.raises(ValueError, match="skip is for files, and the rows are of a"):
+        tallybayes.rows(pa.table({"x": [1]}).to_reader(), skip=1)
+    with pytest.raises(ValueError, match="the list of paths is empty"):
+        tallybayes.rows([])

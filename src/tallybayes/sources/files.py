@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from tallybayes.errors import SourceError, listed
+from tallybayes.errors import OptionError, SourceError, listed
 from tallybayes.sources.arrow import explained
 from tallybayes.sources.contract import (
     Part,
@@ -65,6 +65,7 @@ __all__ = [
     "is_spark_frame",
     "keys_of",
     "kinds_of_keys",
+    "rows",
     "source_of",
     "source_of_paths",
 ]
@@ -296,118 +297,18 @@ def _files_in(folder: Path) -> list[str]:
     return found
 
 
-def csv(
-    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+def rows(
+    data: Any,
     *,
+    format: Format | None = None,
+    sql: str | None = None,
+    table: str | None = None,
     delimiter: str | None = None,
     encoding: str = "utf-8",
     header: bool = True,
     names: Sequence[str] | None = None,
     skip: int = 0,
-    decimal: str = ".",
-    thousands: str | None = None,
-    dates: DateOrder = "ymd",
-    missing: Sequence[str] = MISSING,
-    missing_of: Mapping[str, Sequence[str]] | None = None,
-    union_by_name: bool = False,
-) -> Source:
-    """CSV files of any dialect, as a source to learn from or to predict.
-
-    A path by itself is read with the defaults. The command line has the same options. The
-    declarations of ARFF say how its rows are laid out, and which columns are levels.
-
-    Parameters
-    ----------
-    paths : path-like or list of them
-        Files, folders, patterns or URLs; files may be packed.
-    delimiter : str, optional
-        One ASCII character, "tab", or "blanks" for any run of spaces and tabs. By default it is
-        found among , ; tab and |.
-    encoding : str, default="utf-8"
-        Of the text, such as "latin-1".
-    header : bool, default=True
-        Whether the first line has the names of the columns.
-    names : sequence of str, optional
-        The names of all columns, in place of those of the header. Without either, columns are
-        column1, column2 and so on.
-    skip : int, default=0
-        How many lines come before the header, or before the first row.
-    decimal : {".", ","}, default="."
-        The decimal sign of numbers.
-    thousands : {".", ",", "'", " "}, optional
-        The sign between groups of three digits, as in 1.000,00.
-    dates : {"ymd", "dmy", "mdy"}, default="ymd"
-        The order of dates in digits that end with the year, such as 31.12.2020; under "ymd" these
-        are strings. Dates that begin with the year, such as 2020/1/31, and those with the month in
-        English, such as Jan 01 2020, 18-Nov-21 and those of RFC 2822, are read in any case. Times
-        of day, such as 07:30 and 7:30:15 PM, are the seconds since midnight.
-    missing : sequence of str
-        Strings that are missing values, among numbers and among strings. By default those that
-        pandas, polars, R, DuckDB and Excel write: "", NA, <NA>, NaN, nan, -nan, NaT, null, NULL and
-        Excel's errors, such as #N/A; and ?. ``missing=[""]`` takes all of these as text.
-    missing_of : mapping of str to sequence of str, optional
-        More of them, by column.
-    union_by_name : bool, default=False
-        Whether the files may have other columns than the first; a column that a file lacks is
-        missing there.
-
-    Returns
-    -------
-    Source
-        For :meth:`NaiveBayes.fit` and whatever else takes one.
-
-    Raises
-    ------
-    ValueError
-        If an option has a wrong value, and (a SourceError) if there is no file or one cannot be
-        read.
-
-    See Also
-    --------
-    files : Files of other formats.
-    sql : The rows of a query.
-
-    Examples
-    --------
-    >>> import tempfile, tallybayes
-    >>> sales = tempfile.NamedTemporaryFile("w", suffix=".txt")
-    >>> _ = sales.write("3 shops\\nyes  1.200,50\\nno      80,00\\n")
-    >>> sales.flush()
-    >>> names = ["sold", "price"]
-    >>> rows = tallybayes.csv(
-    ...     sales.name, skip=1, header=False, names=names, delimiter="blanks",
-    ...     decimal=",", thousands=".",
-    ... )
-    >>> tallybayes.NaiveBayes().fit(rows, "sold").predict([{"price": 1000}]).tolist()
-    ['yes']
-    >>> sales.close()
-    """
-    layout = Layout(
-        delimiter=delimiter,
-        encoding=encoding,
-        header=header,
-        names=None if names is None else tuple(names),
-        skip=skip,
-    )
-    spelling = _spelling(decimal, thousands, dates, missing, missing_of)
-    need_apart(layout, spelling)
-    return source_of_paths(
-        _given(paths),
-        "csv",
-        layout=layout,
-        spelling=spelling,
-        union_by_name=union_by_name,
-    )
-
-
-def files(
-    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-    *,
-    format: Format | None = None,
     sheet: str | None = None,
-    header: bool = True,
-    names: Sequence[str] | None = None,
-    skip: int = 0,
     flatten: bool = False,
     union_by_name: bool = False,
     decimal: str = ".",
@@ -416,26 +317,36 @@ def files(
     missing: Sequence[str] = MISSING,
     missing_of: Mapping[str, Sequence[str]] | None = None,
 ) -> Source:
-    """Give options to files of any format: a source to learn from or to predict.
+    """Open the rows of anything, as a source to learn from or to predict.
 
-    A path by itself is read with the defaults. The command line has the same options;
-    :func:`tallybayes.csv` has those of the layout of CSV besides.
+    A path by itself is read with the defaults. The command line has the same options.
 
     Parameters
     ----------
-    paths : path-like or list of them
-        Files, folders, patterns or URLs; files may be packed.
+    data : path-like or list of them, or whatever else is read part by part
+        Files, folders, patterns or URLs, where files may be packed; a database, with `sql` or
+        `table`; record batches, datasets, lazy frames and DataFrames of Spark, which have no
+        options.
     format : {"csv", "jsonl", "parquet", "arrow", "excel"}, optional
         By default found from the content and the name. "jsonl" is JSON lines, or one array of
         objects; "excel" is a workbook, xlsx, xlsb, xls or ods (extra ``excel``).
+    sql, table : str, optional
+        The query or the table, where `data` is a database: a DuckDB file, the URL of a PostgreSQL
+        database, or a connection.
+    delimiter : str, optional
+        Of CSV: one ASCII character, "tab", or "blanks" for any run of spaces and tabs. By default
+        it is found among , ; tab and |.
+    encoding : str, default="utf-8"
+        Of the text of CSV, such as "latin-1".
+    header : bool, default=True
+        Whether the first line of CSV, or row of a sheet, has the names of the columns.
+    names : sequence of str, optional
+        The names of all columns, in place of those of the header. Without either, columns are
+        column1, column2 and so on.
+    skip : int, default=0
+        How many lines, or rows of a sheet, come before the header, or before the first row.
     sheet : str, optional
         The sheet of a workbook; by default the only one that has values.
-    header : bool, default=True
-        Whether the first row of a sheet, or line of CSV, has the names of the columns.
-    names : sequence of str, optional
-        The names of all columns, in place of those of the header.
-    skip : int, default=0
-        How many rows of a sheet, or lines of CSV, come before the header or before the first row.
     flatten : bool, default=False
         Whether the keys of objects within rows of JSON, and the fields of structs of Parquet and
         Arrow, are columns: the key b of an object in column a is the column a.b. By default, such
@@ -447,11 +358,16 @@ def files(
         The decimal sign of numbers in CSV, in strings of JSON and in cells of text; so are the
         options below. Columns of Parquet and Arrow, and cells of numbers and dates, have types.
     thousands : {".", ",", "'", " "}, optional
-        The sign between groups of three digits.
+        The sign between groups of three digits, as in 1.000,00.
     dates : {"ymd", "dmy", "mdy"}, default="ymd"
-        The order of dates in digits that end with the year.
+        The order of dates in digits that end with the year, such as 31.12.2020; under "ymd" these
+        are strings. Dates that begin with the year, such as 2020/1/31, and those with the month in
+        English, such as Jan 01 2020, 18-Nov-21 and those of RFC 2822, are read in any case. Times
+        of day, such as 07:30 and 7:30:15 PM, are the seconds since midnight.
     missing : sequence of str
-        Strings that are missing values; by default those of :func:`tallybayes.csv`.
+        Strings that are missing values, among numbers and among strings. By default those that
+        pandas, polars, R, DuckDB and Excel write: "", NA, <NA>, NaN, nan, -nan, NaT, null, NULL and
+        Excel's errors, such as #N/A; and ?. ``missing=[""]`` takes all of these as text.
     missing_of : mapping of str to sequence of str, optional
         More of them, by column.
 
@@ -468,7 +384,8 @@ def files(
 
     See Also
     --------
-    csv : CSV of any layout.
+    documents : Documents, of folders, mailboxes and columns.
+    labelled : The rows that have a label.
 
     Examples
     --------
@@ -476,38 +393,115 @@ def files(
     >>> people = tempfile.NamedTemporaryFile("w", suffix=".json")
     >>> _ = people.write('[{"who": {"age": 30}, "y": "a"}, {"who": {"age": 60}, "y": "b"}]')
     >>> people.flush()
-    >>> model = tallybayes.NaiveBayes().fit(tallybayes.files(people.name, flatten=True), "y")
+    >>> model = tallybayes.NaiveBayes().fit(tallybayes.rows(people.name, flatten=True), "y")
     >>> model.feature_names_in_.tolist()
     ['who.age']
     >>> people.close()
     """
     if format is not None and format not in TITLES:
         raise ValueError(f"format {format!r} is not one of {listed(TITLES)}")
+    layout = Layout(
+        delimiter=delimiter,
+        encoding=encoding,
+        header=header,
+        names=None if names is None else tuple(names),
+        skip=skip,
+    )
+    of_columns = {name: tuple(strings) for name, strings in (missing_of or {}).items()}
+    spelling = Spelling(tuple(missing), decimal, of_columns, thousands, dates)
+    need_apart(layout, spelling)
+    asked = [*layout.given, *(["format"] if format else []), *(["sheet"] if sheet else [])]
+    asked += ["flatten"] * flatten + ["union_by_name"] * union_by_name
+    asked += ["the spelling of values"] * (spelling != Spelling())
+    in_database = sql is not None or table is not None
+    if in_database or not (is_paths(data) or data == []):
+        if asked:
+            what = "a database" if in_database else f"a {type(data).__name__}"
+            raise OptionError(f"{listed(asked)} is for files, and the rows are of {what}: omit it")
+        return source_of(data, sql=sql, table=table)
+    given = [data] if isinstance(data, str | os.PathLike) else data
     return source_of_paths(
-        _given(paths),
+        [os.fspath(path) for path in given],
         format,
-        layout=Layout(header=header, names=None if names is None else tuple(names), skip=skip),
+        layout=layout,
         sheet=sheet,
         flatten=flatten,
         union_by_name=union_by_name,
-        spelling=_spelling(decimal, thousands, dates, missing, missing_of),
+        spelling=spelling,
     )
 
 
-def _given(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
-    given = [paths] if isinstance(paths, str | os.PathLike) else paths
-    return [os.fspath(path) for path in given]
+def csv(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], **options: Any) -> Source:
+    """Open CSV files of any dialect, as a source to learn from or to predict.
+
+    The declarations of ARFF say how its rows are laid out, and which columns are levels.
+
+    Parameters
+    ----------
+    paths : path-like or list of them
+        Files, folders, patterns or URLs; files may be packed.
+    **options : object
+        Those of :func:`tallybayes.rows`.
+
+    Returns
+    -------
+    Source
+        For :meth:`NaiveBayes.fit` and whatever else takes one.
+
+    Raises
+    ------
+    ValueError
+        As :func:`tallybayes.rows` does.
+
+    See Also
+    --------
+    rows : The rows of anything, with every option.
+
+    Examples
+    --------
+    >>> import tempfile, tallybayes
+    >>> sales = tempfile.NamedTemporaryFile("w", suffix=".txt")
+    >>> _ = sales.write("3 shops\\nyes  1.200,50\\nno      80,00\\n")
+    >>> sales.flush()
+    >>> names = ["sold", "price"]
+    >>> rows = tallybayes.csv(
+    ...     sales.name, skip=1, header=False, names=names, delimiter="blanks",
+    ...     decimal=",", thousands=".",
+    ... )
+    >>> tallybayes.NaiveBayes().fit(rows, "sold").predict([{"price": 1000}]).tolist()
+    ['yes']
+    >>> sales.close()
+    """
+    return rows(paths, format="csv", **options)
 
 
-def _spelling(
-    decimal: str,
-    thousands: str | None,
-    dates: DateOrder,
-    missing: Sequence[str],
-    missing_of: Mapping[str, Sequence[str]] | None,
-) -> Spelling:
-    of_columns = {name: tuple(strings) for name, strings in (missing_of or {}).items()}
-    return Spelling(tuple(missing), decimal, of_columns, thousands, dates)
+def files(
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], **options: Any
+) -> Source:
+    """Open files of any format, as a source to learn from or to predict.
+
+    Parameters
+    ----------
+    paths : path-like or list of them
+        Files, folders, patterns or URLs; files may be packed.
+    **options : object
+        Those of :func:`tallybayes.rows`.
+
+    Returns
+    -------
+    Source
+        For :meth:`NaiveBayes.fit` and whatever else takes one.
+
+    Raises
+    ------
+    ValueError
+        As :func:`tallybayes.rows` does.
+
+    See Also
+    --------
+    rows : The rows of anything, with every option.
+    """
+    return rows(paths, **options)
 
 
 def source_of_paths(
