@@ -236,7 +236,7 @@ class SourceError(ValueError):
     place : str, optional
         Where a row stands that is wrong: a file and a line.
     row : int, optional
-        Its number in the source, from 0.
+        Its number in the file, or in what else holds it, from 0.
     column : str, optional
         The column that is wrong.
     """

@@ -6,6 +6,8 @@ import gzip
 
 import pytest
 
+import tallybayes
+from tallybayes import TextNB
 from tallybayes.errors import SourceError, SourceWarning
 from tallybayes.sources.document_source import Document
 from tallybayes.sources.documents import Files, Folder
@@ -104,3 +106,25 @@ def test_errors_about_a_document_name_its_file(tmp_path):
     assert isinstance(batch.documents[0], Document)
     with pytest.raises(SourceError, match="b/2: document 1 is odd"), source.locating(batch):
         raise ValueError("document 1 is odd")
+
+
+def test_a_model_takes_documents_with_their_labels(tmp_path):
+    put(tmp_path, ham__1=b"see you at lunch", ham__2=b"lunch at noon", spam__1=b"cheap pills")
+    put(tmp_path, spam__2=b"buy cheap pills now")
+    mails = tallybayes.documents(tmp_path)
+    texts = [d.text for d in mails.read(labelled=True)]
+    labels = [d.label for d in mails.read(labelled=True)]
+    model, expected = TextNB(ridge=False).fit(mails), TextNB(ridge=False).fit(texts, labels)
+    assert model.tally_ == expected.tally_
+    assert model.score(mails) == expected.score(texts, labels)
+    assert model.predict(mails).tolist() == expected.predict(texts).tolist()
+    assert model.partial_fit(mails).forget(mails).tally_ == expected.tally_
+
+
+def test_a_model_knows_the_columns_of_its_documents(tmp_path):
+    (tmp_path / "a.csv").write_text("kind,body\nham,lunch at noon\nspam,cheap pills\n" * 3)
+    rows = tallybayes.documents(tmp_path / "a.csv", target="kind")
+    model = TextNB(ridge=False).fit(rows)
+    model.save(tmp_path / "m.tally")
+    assert tallybayes.load(tmp_path / "m.tally").read_by_.target == "kind"
+    assert tallybayes.open_model(str(tmp_path / "m.tally")).target == "kind"

@@ -368,3 +368,32 @@ def test_rows_of_anything_are_read_by_one_function(tmp_path):
         tallybayes.rows(pa.table({"x": [1]}).to_reader(), skip=1)
     with pytest.raises(ValueError, match="the list of paths is empty"):
         tallybayes.rows([])
+
+
+def test_a_model_reads_paths_as_those_of_its_fit_were_read(tmp_path):
+    """Numbers with a decimal comma were strings to the model that had learned them."""
+    lines = [f"{i / 10:.1f};{'pq'[i % 2]}".replace(".", ",") for i in range(40)]
+    (tmp_path / "a.csv").write_text("\n".join(["x;y", *lines]) + "\n")
+    rows = tallybayes.rows(tmp_path / "a.csv", decimal=",")
+    model = NaiveBayes().fit(rows, "y")
+    model.save(tmp_path / "m.tally")
+    for known in (model, tallybayes.load(tmp_path / "m.tally")):
+        assert (known.read_by_.target, known.read_by_.spelling.decimal) == ("y", ",")
+        expected = known.predict_proba(tallybayes.rows(tmp_path / "a.csv", decimal=","))
+        np.testing.assert_array_equal(known.predict_proba(tmp_path / "a.csv"), expected)
+        assert known.score(tmp_path / "a.csv", "y") == known.score(rows, "y")
+    assert tallybayes.open_model(str(tmp_path / "m.tally")).target == "y"
+
+
+def test_an_error_knows_the_place_the_row_and_the_column(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,p\n2,q\n3,\n")
+    with pytest.raises(SourceError) as found:
+        NaiveBayes().fit(tmp_path / "a.csv", "y")
+    assert (found.value.row, found.value.place) == (2, f"{tmp_path}/a.csv, line 4")
+    from tallybayes.model_files import TableFile
+    from tallybayes.sources import open_rows
+
+    with pytest.raises(SourceError, match="line 4 has no label in 'y'") as found:
+        TableFile.fit(open_rows(str(tmp_path / "a.csv")), "y", {})
+    assert (found.value.row, found.value.column) == (2, "y")
+    assert found.value.place == f"{tmp_path}/a.csv, line 4"

@@ -114,9 +114,9 @@ class Output:
         except (Failure, ModelFileError, SourceError):
             self._need_consent("is a model that the command line cannot read")
             return
-        if file.made is None:
+        if file.read_by.made is None:
             self._need_consent("is a model that no command of tallybayes made")
-        elif file.made != file.digest():
+        elif file.read_by.made != file.digest():
             rows = f"{file.rows:,.10g} {file.unit}s"
             self._need_consent(f"is a model that has changed since it was made; it holds {rows}")
 
@@ -130,7 +130,7 @@ class Output:
 
     def _save(self, file: Any) -> None:
         if not self._in_place:
-            file.made = file.digest()
+            file.read_by.made = file.digest()
         need_none()
         file.save(self.path, replacement_of(self.path))
         need_none()

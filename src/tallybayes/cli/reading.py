@@ -346,7 +346,7 @@ class Reading:
         for path in paths:
             _need_no_documents(path)
         try:
-            spelling = self._spelling(Spelling() if file is None else file.spelling)
+            spelling = self._spelling(Spelling() if file is None else file.read_by.spelling)
             need_apart(self.layout, spelling)
         except ValueError as error:
             raise Failure(f"--{error}", USAGE) from None
@@ -354,8 +354,8 @@ class Reading:
             paths,
             spelling=spelling,
             skip_unlabelled=self.skip_unlabelled,
-            weight=self.weight or (None if file is None else file.weight_column),
-            flatten=self.flatten or (file is not None and file.flatten),
+            weight=self.weight or (None if file is None else file.read_by.weight),
+            flatten=self.flatten or (file is not None and file.read_by.flatten),
             mixed=[] if file is None else file.columns_with_strings,
             left_out=left_out,
             format=self.format,
@@ -456,8 +456,9 @@ class Reading:
         self._need_no_weight()
         if file is None:
             return self._documents(paths, self.text, target)
-        flatten = self.flatten or file.flatten
-        return self._documents(paths, self.text or file.column, file.target, flatten=flatten)
+        known = file.read_by
+        flatten = self.flatten or known.flatten
+        return self._documents(paths, self.text or known.column, known.target, flatten=flatten)
 
     def _documents(
         self, data: Any, text: str | None, target: str | None, **more: Any

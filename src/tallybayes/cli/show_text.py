@@ -37,7 +37,7 @@ def content_of(
     return {
         "model": path,
         "target": file.target,
-        "column": file.column,
+        "column": file.read_by.column,
         "rows": file.rows,
         "classes": dict(zip(file.classes, file.class_rows.tolist(), strict=True)),
         "options": file.model.get_params(),

@@ -18,6 +18,8 @@ from tallybayes.engines.tables import Shifts, labels_of
 from tallybayes.errors import IncompatibleTallies, SourceError
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.one_row import with_classes
+from tallybayes.estimators.read_by import ReadBy, opened_for, remember, spelling_of
+from tallybayes.estimators.saving import EXTRA
 from tallybayes.labels import places_among
 from tallybayes.models.class_weights import ClassWeights, by_class, resolved, weighted
 from tallybayes.models.declarations import Declared, declared
@@ -334,6 +336,7 @@ def rows_of(
     threads: int = 1,
     left_out: Container[str] = (),
     needed: Container[str] | None = None,
+    opened: Callable[[Any], Source] = source_of,
 ) -> Source:
     """A source, or a table in memory as one, whose columns are read as by :func:`read_table`.
 
@@ -343,7 +346,7 @@ def rows_of(
         If x is a table whose columns have no names.
     """
     if is_source(x):
-        return source_of(x)
+        return opened(x)
     table = read_table(x, threads, left_out, needed)
     if not table.named:
         raise ValueError(
@@ -479,6 +482,14 @@ class FromSources(TallyClassifier):
     """How many rows of a source are looked at, at most, for what is chosen on rows."""
 
     @property
+    def read_by_(self) -> ReadBy:
+        """How the rows of a source were read by which the model was fitted: the columns of labels
+        and weights, the kinds of the others, and the spelling of values. Paths that are given later
+        are read alike, and a model file keeps it."""
+        self._fitted()
+        return ReadBy.of(self.__dict__.get(EXTRA))
+
+    @property
     @abstractmethod
     def chooses_on_rows(self) -> bool:
         """Whether something is chosen on rows, by `fit`."""
@@ -556,7 +567,8 @@ class FromSources(TallyClassifier):
         x = as_numpy(x)
         engine = engine_of(x, "stream", passing=("duckdb", "memory"))  # rows in DuckDB are a stream
         if engine.name in ENGINES:
-            source: Any = rows_of(x, get_num_threads(), out, needed)
+            later = partial(opened_for, self) if known else source_of  # what a model reads later
+            source: Any = rows_of(x, get_num_threads(), out, needed, later)
         else:
             source = engine.open(x)
         need_columns(named, list(engine.columns(source)), "column that columns= names:")
@@ -617,6 +629,8 @@ class FromSources(TallyClassifier):
             model.prior.need_rows(model.tally.classes)
         if self.chooses_on_rows:
             self._choose_on(counted, class_weight)
+        if not whole:
+            remember(self, ReadBy(target, weight=weight, spelling=spelling_of(x)))
         return counted
 
     def _first_of_source(self, table: Table) -> RowsToCount:
@@ -713,7 +727,7 @@ class FromSources(TallyClassifier):
 
     def _over_parts(self, x: Any, do: Callable[[Any], Any]) -> Any:
         """What `do` returns for the rows of a source, part by part, one below the other."""
-        source = source_of(x)
+        source = opened_for(self, x)
         results = restarted(lambda: [do(table) for table in self._parts_to_read(source)])
         if not results:
             self._raise_no_rows(source)
@@ -799,7 +813,7 @@ class FromSources(TallyClassifier):
         >>> db.sql("SELECT id, prediction FROM predictions").fetchall()
         [(7, 1), (8, 0)]
         """
-        source = source_of(X)
+        source = opened_for(self, X)
         model = self._fitted()
         assert isinstance(model, TableModel)
         what = model.reading.declared
@@ -862,7 +876,8 @@ class FromSources(TallyClassifier):
         assert isinstance(model, TableModel)
         what = model.reading.declared
         read = [*beside, *(name for name in model.names if not what.left_out(name))]
-        return rows_of(as_numpy(x), get_num_threads(), AllBut(filter(None, read)))
+        opened = partial(opened_for, self)
+        return rows_of(as_numpy(x), get_num_threads(), AllBut(filter(None, read)), opened=opened)
 
     def _right_of(self, source: Source, target: str, weight: str | None) -> tuple[float, float]:
         """The weight of the rows that are predicted as they are labelled, and that of all."""

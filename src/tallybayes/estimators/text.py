@@ -12,6 +12,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.errors import IncompatibleTallies, StaleWarning, TallyWarning, warn_user
 from tallybayes.estimators.base import LOCK, learning, lock_of
+from tallybayes.estimators.read_by import ReadBy, remember
+from tallybayes.estimators.saving import EXTRA
 from tallybayes.estimators.text_base import (
     FEW_DOCUMENTS,
     LIVE_DOCUMENTS,
@@ -39,6 +41,7 @@ from tallybayes.models.weighted_documents import (
     with_unlabelled_of,
 )
 from tallybayes.scoring import Figures
+from tallybayes.sources.document_source import DocumentSource, labelled_texts
 from tallybayes.tally import TermCounts
 from tallybayes.tally.terms import FADED
 from tallybayes.tokens import MARKS
@@ -246,11 +249,18 @@ class TextNB(DocumentClassifier):
         self.half_life = half_life
 
     # ---- learning --------------------------------------------------------------------------------
+    @property
+    def read_by_(self) -> ReadBy:
+        """How documents were read by which the model was fitted: the columns of labels and
+        documents; a model file keeps it."""
+        self._fitted()
+        return ReadBy.of(self.__dict__.get(EXTRA))
+
     @learning
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
@@ -258,8 +268,8 @@ class TextNB(DocumentClassifier):
 
         Parameters
         ----------
-        X : list, array or column of str (n_documents,)
-            Documents.
+        X : list, array or column of str (n_documents,), or DocumentSource
+            Documents. Those of :func:`tallybayes.documents` have their labels with them.
         y : array-like (n_documents,)
             Class labels; with `unlabelled`, None, a missing value or −1 for those without. −1
             beside a single other label is refused.
@@ -283,6 +293,7 @@ class TextNB(DocumentClassifier):
             A ValueError: a document is missing, or is not text.
         """
         self._validate_params()
+        X, y = self._taken(X, y)
         self._counter = self._new_counter(X)
         if self.unlabelled is not None:
             kept, labels = split_labels(y, len(X), type(self).__name__)
@@ -295,6 +306,14 @@ class TextNB(DocumentClassifier):
                 return self
         self._learn_first(X, y, sample_weight, groups)
         return self
+
+    def _taken(self, x: Any, y: Any) -> tuple[Any, Any]:
+        """Documents and labels, of a source in memory; how it was read is kept."""
+        if not isinstance(x, DocumentSource):
+            return x, y
+        x.keep_unlabelled = self.unlabelled is not None
+        remember(self, ReadBy(x.target, x.column))
+        return labelled_texts(x, y)
 
     def _part_labelled(
         self,
@@ -511,7 +530,7 @@ class TextNB(DocumentClassifier):
     def partial_fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -520,8 +539,8 @@ class TextNB(DocumentClassifier):
 
         Parameters
         ----------
-        X : list, array or column of str (n_documents,)
-            Documents.
+        X : list, array or column of str (n_documents,), or DocumentSource
+            Documents. Those of :func:`tallybayes.documents` have their labels with them.
         y : array-like (n_documents,)
             Class labels. New ones may come at any time.
         classes : array-like, optional
@@ -536,6 +555,7 @@ class TextNB(DocumentClassifier):
         self
             The estimator itself.
         """
+        X, y = self._taken(X, y)
         if self.__sklearn_is_fitted__():
             changed = groups is None and self._change_in_place(
                 X, y, sample_weight, classes, forget=False
@@ -665,7 +685,7 @@ class TextNB(DocumentClassifier):
         return self.forget([document], [y], [w])
 
     @learning
-    def forget(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def forget(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Take documents away that were counted before; no count of them is left.
 
         Unlabelled documents keep the counts that :meth:`fit` gave them, with what it knew then: to
@@ -673,8 +693,8 @@ class TextNB(DocumentClassifier):
 
         Parameters
         ----------
-        X : list, array or column of str (n_documents,)
-            Documents.
+        X : list, array or column of str (n_documents,), or DocumentSource
+            Documents. Those of :func:`tallybayes.documents` have their labels with them.
         y : array-like (n_documents,)
             Their labels.
         sample_weight : array-like (n_documents,), optional
@@ -693,6 +713,7 @@ class TextNB(DocumentClassifier):
         """
         if not self.__sklearn_is_fitted__() or not len(self.classes_):
             self._fitted()
+        X, y = labelled_texts(X, y)
         if not self._change_in_place(X, y, sample_weight, None, forget=True):
             model = self._fitted()
             tally = self._counted(model, X, y, sample_weight)[0]

@@ -31,6 +31,7 @@ from tallybayes.models.base import same
 from tallybayes.models.documents import TextModel
 from tallybayes.models.live_documents import LiveDocuments
 from tallybayes.models.weighted_documents import Spelling, spelling_of
+from tallybayes.sources.document_source import labelled_texts, texts_of
 from tallybayes.tally import TermCounts
 from tallybayes.tally.live_terms import MIN_HALF_LIFE, LiveTermCounts
 from tallybayes.tally.terms import term_array
@@ -182,7 +183,7 @@ class DocumentClassifier(Reported, ClassifierMixin, BaseEstimator):  # type: ign
 
         Parameters
         ----------
-        X : list, array or column of str (n_documents,)
+        X : list, array or column of str (n_documents,), or DocumentSource
             Documents.
 
         Returns
@@ -190,6 +191,7 @@ class DocumentClassifier(Reported, ClassifierMixin, BaseEstimator):  # type: ign
         float64 array (n_documents, n_classes)
             Scores.
         """
+        X = texts_of(X)
         few = self._live_batch(X)
         if few is not None:
             return few[0].joint(*few[1:])[1]
@@ -201,7 +203,7 @@ class DocumentClassifier(Reported, ClassifierMixin, BaseEstimator):  # type: ign
 
         Parameters
         ----------
-        X : list, array or column of str (n_documents,)
+        X : list, array or column of str (n_documents,), or DocumentSource
             Documents.
 
         Returns
@@ -216,7 +218,7 @@ class DocumentClassifier(Reported, ClassifierMixin, BaseEstimator):  # type: ign
 
         Parameters
         ----------
-        X : list, array or column of str (n_documents,)
+        X : list, array or column of str (n_documents,), or DocumentSource
             Documents.
 
         Returns
@@ -228,6 +230,7 @@ class DocumentClassifier(Reported, ClassifierMixin, BaseEstimator):  # type: ign
 
     def _posterior(self, X: Any, *, log: bool = False) -> tuple[NDArray[Any], Array]:
         """The classes, and P(c | document) or its logarithm."""
+        X = texts_of(X)
         few = self._live_batch(X)
         if few is not None:
             return few[0].posterior(*few[1:], log=log)
@@ -239,7 +242,7 @@ class DocumentClassifier(Reported, ClassifierMixin, BaseEstimator):  # type: ign
 
         Parameters
         ----------
-        X : list, array or column of str (n_documents,)
+        X : list, array or column of str (n_documents,), or DocumentSource
             Documents.
 
         Returns
@@ -247,6 +250,7 @@ class DocumentClassifier(Reported, ClassifierMixin, BaseEstimator):  # type: ign
         array (n_documents,)
             Labels; of equally probable classes the first.
         """
+        X = texts_of(X)
         few = self._live_batch(X)
         if few is not None:
             labels, scores = few[0].joint(*few[1:])
@@ -256,15 +260,15 @@ class DocumentClassifier(Reported, ClassifierMixin, BaseEstimator):  # type: ign
         found: NDArray[Any] = labels[scores.argmax(axis=1)]
         return found
 
-    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """The share of documents whose label is predicted.
 
         Parameters
         ----------
-        X : list, array or column of str (n_documents,)
+        X : list, array or column of str (n_documents,), or DocumentSource
             Documents to predict.
-        y : array-like (n_documents,)
-            Their labels.
+        y : array-like (n_documents,), optional
+            Their labels; by default those of the source.
         sample_weight : array-like (n_documents,), optional
             How much each document counts; 1 by default.
 
@@ -273,6 +277,7 @@ class DocumentClassifier(Reported, ClassifierMixin, BaseEstimator):  # type: ign
         float
             The accuracy, by weight.
         """
+        X, y = labelled_texts(X, y)
         warn_of_other_order(X, y, sample_weight)
         return float(super().score(X, y, sample_weight))
 
@@ -362,7 +367,7 @@ class DocumentClassifier(Reported, ClassifierMixin, BaseEstimator):  # type: ign
 
         Parameters
         ----------
-        X : list, array or column of str (n_documents,)
+        X : list, array or column of str (n_documents,), or DocumentSource
             Documents.
 
         Returns

@@ -12,6 +12,7 @@ _HOME = {
     "ChosenRows": "tallybayes.model_files.base",
     "DocumentFile": "tallybayes.model_files.documents",
     "Figures": "tallybayes.model_files.figures",
+    "ReadBy": "tallybayes.estimators.read_by",
     "TableFile": "tallybayes.model_files.tables",
     "estimate": "tallybayes.model_files.figures",
     "evaluate": "tallybayes.model_files.figures",
@@ -23,6 +24,7 @@ __all__ = [
     "ChosenRows",
     "DocumentFile",
     "Figures",
+    "ReadBy",
     "TableFile",
     "estimate",
     "evaluate",
@@ -31,6 +33,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from tallybayes.estimators.read_by import ReadBy
     from tallybayes.model_files.base import ChosenRows, need_columns
     from tallybayes.model_files.documents import DocumentFile
     from tallybayes.model_files.figures import Figures, estimate, evaluate

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.errors import OptionError, SourceError, called, listed, suggestion
+from tallybayes.estimators.read_by import ReadBy
 from tallybayes.progress import reading_shown
 from tallybayes.sources.places import Named, need_target
 from tallybayes.tables.values import as_text
@@ -29,7 +30,12 @@ class KnownClasses(ABC):
     """The labels that model files of all kinds know, and the page of the model."""
 
     model: Any
-    target: str | None
+    read_by: ReadBy
+
+    @property
+    def target(self) -> str | None:
+        """The column of the labels, or the header of messages that holds them."""
+        return self.read_by.target
 
     @abstractmethod
     def sampled(self, source: Any, target: str | None, max_rows: int, group: str | None) -> Any:

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.engines.contract import row_hashes
-from tallybayes.errors import ModelFileError, OptionError, SourceError, StaleWarning, called
+from tallybayes.errors import OptionError, SourceError, StaleWarning, called
+from tallybayes.estimators.read_by import ReadBy, remember
 from tallybayes.estimators.saving import save
 from tallybayes.estimators.text import TextNB
 from tallybayes.estimators.vectorizer import aged
 from tallybayes.model_files.base import ChosenRows, KnownClasses, Replace, digest_of
-from tallybayes.persistence import Unfit, fit
 from tallybayes.progress import over, reading_shown
 from tallybayes.sources.document_source import Document, DocumentBatch, DocumentSource
 
@@ -26,17 +26,6 @@ __all__ = ["DocumentFile", "DocumentSample"]
 
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Kept:
-    """What the command line keeps beside a model."""
-
-    target: str | None = None
-    column: str | None = None
-    made: str | None = None
-    flatten: bool = False
-
 
 PREDICTED_CHARACTERS = 1 << 20  # of a batch to predict: few, so that predictions come soon
 COUNTED_CHARACTERS = 1 << 24  # characters of a batch to count
@@ -51,22 +40,14 @@ class DocumentFile(KnownClasses):
     Parameters
     ----------
     model : TextNB
-    target : str or None
-        The column of the labels, or the header of messages that holds them; None where folders or
-        the names of mailboxes were the labels.
-    column : str or None
-        Of the documents, where these were rows.
-    made : str or None
-        The digest of the counts that the file was made with; those that it has now may be others.
-    flatten : bool
-        Whether objects within rows were flattened.
+    read_by : ReadBy
+        The columns of labels and documents; the target is None where folders or the names of
+        mailboxes were the labels.
+    path : str
     """
 
     model: TextNB
-    target: str | None = None
-    column: str | None = None
-    made: str | None = None
-    flatten: bool = False
+    read_by: ReadBy
     path: str = ""
 
     unit: ClassVar[str] = "document"
@@ -98,7 +79,7 @@ class DocumentFile(KnownClasses):
             Of the model.
         """
         source.keep_unlabelled = options.get("unlabelled") is not None
-        return cls(_fitted(source, options), target, column, flatten=flatten)
+        return cls(_fitted(source, options), ReadBy(target, column, flatten=flatten))
 
     @classmethod
     def of(cls, path: str, model: TextNB, extra: dict[str, Any]) -> DocumentFile:
@@ -108,21 +89,12 @@ class DocumentFile(KnownClasses):
         ------
         ModelFileError
         """
-        try:
-            own: Kept = fit(Kept, extra.get("cli", {}), "the command line's part")
-        except Unfit as error:
-            raise ModelFileError(f"{path} is whole, but no model file: {error}") from error
-        return cls(model, own.target, own.column, own.made, own.flatten, path)
+        return cls(model, ReadBy.of(extra, path), path)
 
     def save(self, path: str, replace: Replace = os.replace) -> None:
         """Writes the file; one that is there is replaced whole or not at all."""
-        own = {
-            "target": self.target,
-            "column": self.column,
-            "made": self.made,
-            "flatten": self.flatten,
-        }
-        save(self.model, path, extra={"cli": own}, replace=replace)
+        remember(self.model, self.read_by)
+        save(self.model, path, replace=replace)
 
     @property
     def class_rows(self) -> NDArray[np.float64]:
@@ -226,8 +198,8 @@ class DocumentFile(KnownClasses):
         """Merges another model into this one; whether both were trained with the same options."""
         same = bool(self.model.get_params() == part.model.get_params())
         self.model.merge(part.model)
-        self.target = self.target or part.target
-        self.column = self.column or part.column
+        mine, other = self.read_by, part.read_by
+        mine.target, mine.column = mine.target or other.target, mine.column or other.column
         return same
 
     @property

@@ -303,15 +303,15 @@ def estimate(file: TableFile | DocumentFile) -> Figures | None:
     confused = np.zeros((len(file.classes), len(file.classes)))
     actual, predicted = place[weighting.confused[:, :2].astype(np.intp)].T
     confused[actual, predicted] = weighting.confused[:, 2]
-    if file.weight_column is not None:
-        how += f", weighted by {file.weight_column}"
+    if file.read_by.weight is not None:
+        how += f", weighted by {file.read_by.weight}"
     return FiguresOfFit(
         file.classes,
         how,
         weighting.figures,
         confused,
         class_weight,
-        has_weights=file.weight_column is not None,
+        has_weights=file.read_by.weight is not None,
     )
 
 

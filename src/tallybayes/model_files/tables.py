@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from tallybayes.diagnosis.findings import of_labels
 from tallybayes.engines.contract import Sampler
 from tallybayes.errors import (
-    ModelFileError,
     OptionError,
     SourceError,
     called,
@@ -21,6 +20,7 @@ from tallybayes.errors import (
     suggestion,
 )
 from tallybayes.estimators.naive_bayes import NaiveBayes
+from tallybayes.estimators.read_by import ReadBy, remember
 from tallybayes.estimators.saving import save
 from tallybayes.estimators.sources import Counted
 from tallybayes.estimators.table_base import TableClassifier
@@ -44,12 +44,10 @@ from tallybayes.model_files.findings import (
 from tallybayes.models.rows import values_of_columns
 from tallybayes.models.table import TableModel
 from tallybayes.models.weighted import Term, weights_of
-from tallybayes.persistence import Unfit, constructed, fit
 from tallybayes.progress import reading_shown
 from tallybayes.sources.cells import Kind
 from tallybayes.sources.contract import RowsKept
 from tallybayes.sources.opening import header_hint
-from tallybayes.sources.options import MISSING, DateOrder, Spelling
 from tallybayes.sources.places import need_group, need_kept, need_target, need_weight
 from tallybayes.sources.reading import Plan, Rows
 from tallybayes.tables import Column, Empty, Numbers, Table
@@ -62,36 +60,6 @@ __all__ = ["TableFile"]
 
 Array = NDArray[np.float64]
 
-Strings = list[str] | tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Kept:
-    """What the command line keeps beside a model."""
-
-    target: str | None = None
-    made: str | None = None
-    weight: str | None = None
-    kinds: dict[str, Kind | None] = field(default_factory=dict)
-    missing: Strings = MISSING
-    missing_of: dict[str, Strings] = field(default_factory=dict)
-    decimal: str = "."
-    thousands: str | None = None
-    dates: DateOrder = "ymd"
-    flatten: bool = False
-
-
-RENAMED = {"gaps": "missing", "gaps_of": "missing_of"}
-"""What files of earlier versions call an entry, and what it is called now."""
-
-
-def _renamed(own: Any) -> Any:
-    """The command line's part of a file, its entries under the names that they have now."""
-    if not isinstance(own, dict):
-        return own
-    return {RENAMED.get(name, name): value for name, value in own.items()}
-
-
 UNDECIDED_KINDS: set[str | None] = {None, "number or date"}  # of columns without a value so far
 
 
@@ -102,27 +70,17 @@ class TableFile(KnownClasses):
     Parameters
     ----------
     model : NaiveBayes or WeightedNaiveBayes
-    target : str or None
-        The label's column; None for a model that was not saved by the command line.
-    kinds : dict
-        The kind of each column.
-    spelling : Spelling
-        Of strings: missing values, numbers and dates.
-    made : str or None
-        The digest of the counts that the file was made with; those that it has now may be others.
-    weight_column : str or None
-        The column of weights that rows were learned with.
-    flatten : bool
-        Whether objects within rows were flattened.
+    read_by : ReadBy
+        The columns of labels and weights, the kinds of the others, and the spelling of values.
+    path : str
+    counted : Counted, optional
+        The rows that were counted, where it was just fitted.
+    strays_before : dict
+        The strings beside numbers that it held before rows were learned.
     """
 
     model: TableClassifier
-    target: str | None
-    kinds: dict[str, Kind | None] = field(default_factory=dict)
-    spelling: Spelling = Spelling()  # noqa: RUF009  # frozen
-    made: str | None = None
-    weight_column: str | None = None
-    flatten: bool = False
+    read_by: ReadBy
     path: str = ""
     counted: Counted | None = field(default=None, repr=False)
     strays_before: dict[str, list[str]] = field(default_factory=dict, repr=False)
@@ -189,12 +147,13 @@ class TableFile(KnownClasses):
             )
         if class_weight is not None:  # later rows have the weights that these have
             model.set_params(class_weight=dict(model.class_weight_))
-        file = cls(model, target, {}, rows.spelling, None, weight, rows.flatten, counted=counted)
+        read_by = ReadBy(target, None, weight, {}, rows.spelling, rows.flatten)
+        file = cls(model, read_by, counted=counted)
         for name in file.names:
-            file.kinds[name] = declared.get(name)
+            file.read_by.kinds[name] = declared.get(name)
             if name in file.table.counted:
-                file.kinds[name] = rows.kind_of(name)
-                file.kinds[name] = file.kind(name)
+                file.read_by.kinds[name] = rows.kind_of(name)
+                file.read_by.kinds[name] = file.kind(name)
         return file
 
     @classmethod
@@ -210,26 +169,9 @@ class TableFile(KnownClasses):
                 f"{path} holds a {type(model).__name__}; the command line works with models of "
                 "tables and of text, such as tallybayes fit makes. Use this one from Python"
             )
-        where = "the command line's part"
-        try:
-            mine: Kept = fit(Kept, _renamed(extra.get("cli", {})), where)
-            missing_of = {name: tuple(strings) for name, strings in mine.missing_of.items()}
-            marks = mine.decimal, missing_of, mine.thousands, mine.dates
-            spelling = constructed(Spelling, where, tuple(mine.missing), *marks)
-        except Unfit as error:
-            raise ModelFileError(f"{path} is whole, but no model file: {error}") from error
-        file = cls(
-            model,
-            mine.target,
-            mine.kinds,
-            spelling,
-            mine.made,
-            weight_column=mine.weight,
-            flatten=mine.flatten,
-            path=path,
-        )
+        file = cls(model, ReadBy.of(extra, path), path)
         for name in file.table.counted:  # Python may have taught it more since
-            file.kinds[name] = file.kind(name)
+            file.read_by.kinds[name] = file.kind(name)
         return file
 
     @property
@@ -239,14 +181,14 @@ class TableFile(KnownClasses):
         counted = self.table.counted
         return [
             name
-            for name, kind in self.kinds.items()
+            for name, kind in self.read_by.kinds.items()
             if kind == "number or text" and (name not in counted or counted[name].strings)
         ]
 
     def kind(self, name: str) -> Kind:
         """The kind of a column that has values."""
         held, declared = self.table.counted[name], self.table.reading.declared
-        known = self.kinds.get(name)
+        known = self.read_by.kinds.get(name)
         if declared.is_text(name):
             return "text"
         if held.dates or (known == "date" and not held.strings):
@@ -261,19 +203,8 @@ class TableFile(KnownClasses):
 
     def save(self, path: str, replace: Replace = os.replace) -> None:
         """Writes the file; one that is there is replaced whole or not at all."""
-        own = {
-            "target": self.target,
-            "made": self.made,
-            "weight": self.weight_column,
-            "kinds": self.kinds,
-            "missing": self.spelling.missing,
-            "missing_of": self.spelling.missing_of,
-            "decimal": self.spelling.decimal,
-            "thousands": self.spelling.thousands,
-            "dates": self.spelling.dates,
-            "flatten": self.flatten,
-        }
-        save(self.model, path, extra={"cli": own}, replace=replace)
+        remember(self.model, self.read_by)
+        save(self.model, path, replace=replace)
 
     @property
     def table(self) -> TableModel:
@@ -320,7 +251,7 @@ class TableFile(KnownClasses):
     def holds(self, name: str) -> str:
         """What a column's values are: dates, numbers, strings, or numbers and strings."""
         held = self.table.counted[name]
-        numbers = ["dates" if self.kinds.get(name) == "date" else "numbers"] * held.numbers
+        numbers = ["dates" if self.read_by.kinds.get(name) == "date" else "numbers"] * held.numbers
         return " and ".join([*numbers, *["strings"] * held.strings])
 
     def predicted(
@@ -398,10 +329,10 @@ class TableFile(KnownClasses):
             self.model.partial_fit(rows, plan.target, sample_weight=plan.weight)
         for name, kind in plan.kinds.items():  # columns that had no value before have kinds now
             if kind is None and name in self.table.counted:
-                self.kinds[name] = rows.kind_of(name)
-                self.kinds[name] = self.kind(name)
+                self.read_by.kinds[name] = rows.kind_of(name)
+                self.read_by.kinds[name] = self.kind(name)
         need_finite(self.model, rows)
-        self.target = self.target or target
+        self.read_by.target = self.target or target
         return rows.n_rows - rows.unlabelled
 
     def forget(self, rows: Rows, target: str | None) -> int:
@@ -411,7 +342,7 @@ class TableFile(KnownClasses):
         with rows.reading(plan):
             self.model.forget(rows, plan.target, plan.weight)
         need_finite(self.model, rows)
-        self.target = self.target or target
+        self.read_by.target = self.target or target
         return rows.n_rows - rows.unlabelled
 
     def _target(self, target: str | None) -> str:
@@ -466,8 +397,8 @@ class TableFile(KnownClasses):
                 f"{self.path} predicts {self.target!r} and {part.path} predicts {part.target!r}: "
                 "only models of one target merge"
             )
-        for name in self.kinds.keys() & part.kinds.keys():
-            kinds = {self.kinds[name], part.kinds[name]}
+        for name in self.read_by.kinds.keys() & part.read_by.kinds.keys():
+            kinds = {self.read_by.kinds[name], part.read_by.kinds[name]}
             if "date" in kinds and len(kinds) > 1 and not kinds & UNDECIDED_KINDS:
                 raise SourceError(
                     f"column {name!r} holds {self.holds(name)} in {self.path} and "
@@ -478,11 +409,11 @@ class TableFile(KnownClasses):
             part.model.get_params()
         )
         self.model.merge(part.model)
-        self.target = self.target or part.target
-        for name, kind in part.kinds.items():
-            mine = self.kinds.get(name)
+        self.read_by.target = self.target or part.target
+        for name, kind in part.read_by.kinds.items():
+            mine = self.read_by.kinds.get(name)
             if mine in UNDECIDED_KINDS or (mine != kind and kind not in UNDECIDED_KINDS):
-                self.kinds[name] = kind if mine in UNDECIDED_KINDS else "number or text"
+                self.read_by.kinds[name] = kind if mine in UNDECIDED_KINDS else "number or text"
         return same
 
     # ---- what it holds, and what is odd about it -------------------------------------------------
@@ -530,7 +461,7 @@ class TableFile(KnownClasses):
         weighting = self.table.chosen.weighting
         missing, weights = self.missing_shares(), weights_of(weighting)
         adds = {} if weighting is None else weighting.adds
-        dates = {name for name, kind in self.kinds.items() if kind == "date"}
+        dates = {name for name, kind in self.read_by.kinds.items() if kind == "date"}
         return [
             {
                 "column": r.name,
@@ -607,7 +538,7 @@ class TableFile(KnownClasses):
 
     def _kind_asked(self, name: str, learning: bool) -> Kind | None:
         """The kind that rows are read as: only learning may bring the first text of a column."""
-        kind, held = self.kinds.get(name), self.table.counted.get(name)
+        kind, held = self.read_by.kinds.get(name), self.table.counted.get(name)
         if not learning and kind == "number or text" and held is not None and not held.strings:
             return "number"
         return kind

@@ -29,6 +29,7 @@ __all__ = [
     "located",
     "parts_kept",
     "restarted",
+    "row_in",
     "size_of",
 ]
 
@@ -362,8 +363,17 @@ def located(
         What messages call a row besides, by its number, such as "line 5".
     """
     message, kind = str(error), type(error)
-    found = ROW.search(message)
-    if found and place is not None:
-        where = f"{where}, {place(int(found[1]) + before)}"
+    row = row_in(error)
+    if row is not None and place is not None:
+        where = f"{where}, {place(row + before)}"
     message = ROW.sub(lambda found: f"row {int(found[1]) + before}", message)
-    return kind(f"{where}: {message}" if where else message)
+    message = f"{where}: {message}" if where else message
+    if kind is not ValueError:
+        return kind(message)
+    return SourceError(message, place=where, row=None if row is None else row + before)
+
+
+def row_in(error: ValueError) -> int | None:
+    """The row that an error is about, from 0 in the rows that it was raised for."""
+    found = ROW.search(str(error))
+    return None if found is None else int(found[1])

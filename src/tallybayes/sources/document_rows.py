@@ -52,7 +52,7 @@ class DocumentRows(DocumentSource):
         alone: Collection[str] | None = None,
     ) -> None:
         super().__init__(source.name, label, skip_unlabelled)
-        self._source, self._column, self._target, self._alone = source, column, target, alone
+        self._source, self.column, self.target, self._alone = source, column, target, alone
         self._read_so_far = PartsRead(source.name)
 
     @property
@@ -66,11 +66,11 @@ class DocumentRows(DocumentSource):
 
     def keep_group(self, group: str | None) -> None:
         if group is not None:
-            need_group(self, group, self._target, None)
+            need_group(self, group, self.target, None)
             self.group, self.keep = group, (group,)
 
     def read(self, labelled: bool, target: str | None = None) -> Iterator[Document]:
-        target = target or self._target
+        target = target or self.target
         if labelled and target is None:
             raise OptionError(
                 "the model does not say which column holds the label: name it by "
@@ -106,14 +106,14 @@ class DocumentRows(DocumentSource):
     def _column_of(self, names: list[str], target: str | None) -> str:
         """The name of the column of documents."""
         if self._alone is not None:
-            known = {self._column, target, *self._alone}
+            known = {self.column, target, *self._alone}
             for name in names:
                 if name not in known:
                     raise SourceError(
                         f"{self.name}: {name!r} stands beside the documents: leave it out with "
                         f"{called('column', f'{name}=none')}"
                     )
-        if self._column is None:
+        if self.column is None:
             others = [name for name in names if name != target]
             if len(others) == 1:
                 return others[0]
@@ -121,19 +121,19 @@ class DocumentRows(DocumentSource):
                 f"{self.name} has the columns {listed(names)}: name that of the documents by "
                 f"{called('text')}"
             )
-        if self._column not in names:
+        if self.column not in names:
             raise SourceError(
-                f"{self.name} has no column {self._column!r} of documents; its columns are "
-                f"{listed(names)}. Name it by {called('text')}.{suggestion(self._column, names)}"
+                f"{self.name} has no column {self.column!r} of documents; its columns are "
+                f"{listed(names)}. Name it by {called('text')}.{suggestion(self.column, names)}"
             )
-        return self._column
+        return self.column
 
     def where(self, document: Document) -> str:
         file, place = self._read_so_far.file_and_place(document.number)
         return f"{file}, {place}"
 
     def where_labels_are(self, target: str | None) -> str:
-        return f"fill in its {target or self._target!r}"
+        return f"fill in its {target or self.target!r}"
 
 
 def _strings(

@@ -7,11 +7,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tallybayes.errors import NegativeTally, OptionError, SourceError, called
 
-__all__ = ["Document", "DocumentBatch", "DocumentSource"]
+__all__ = ["Document", "DocumentBatch", "DocumentSource", "labelled_texts", "texts_of"]
 
 
 class Document(NamedTuple):
@@ -105,6 +105,12 @@ class DocumentSource(ABC):
     name: str
     label: str | None
     skip_unlabelled: bool
+
+    target: str | None = None
+    """The column, or the header of messages, that holds the labels."""
+
+    column: str | None = None
+    """The column of the documents, where these are rows."""
 
     keep_unlabelled = False
     """Whether documents without a label are among the labelled ones, to be learned from."""
@@ -241,3 +247,28 @@ class DocumentSource(ABC):
 def _printable(name: str) -> str:
     """A name without the surrogates that stand for bytes of a path that are not UTF-8."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+# ---- documents for a model that takes strings ----------------------------------------------------
+BATCH_CHARACTERS = 1 << 24
+
+
+def texts_of(x: Any) -> Any:
+    """The documents of a source, as strings; anything else as it is."""
+    if not isinstance(x, DocumentSource):
+        return x
+    return [text for batch in x.batches(BATCH_CHARACTERS) for text in batch.strings]
+
+
+def labelled_texts(x: Any, y: Any) -> tuple[Any, Any]:
+    """Documents and labels: those of a source, where no labels are given; anything else as it is.
+
+    A source that keeps documents without a label has None for them.
+    """
+    if not isinstance(x, DocumentSource):
+        return x, y
+    if y is not None:
+        return texts_of(x), y
+    batches = list(x.batches(BATCH_CHARACTERS, labelled=True))
+    labels = [label for batch in batches for label in batch.labels_or_none]
+    return [text for batch in batches for text in batch.strings], labels

@@ -263,10 +263,10 @@ class Mailboxes(DocumentSource):
     ) -> None:
         names = ["standard input" if path == "-" else path for path in paths]
         super().__init__(", ".join(names[:3]) + ", …" * (len(names) > 3), label, skip_unlabelled)
-        self._paths, self._header, self._encoding = paths, header, encoding
+        self._paths, self.target, self._encoding = paths, header, encoding
 
     def read(self, labelled: bool, target: str | None = None) -> Iterator[Document]:
-        header = target or self._header
+        header = target or self.target
         total = sum(os.path.getsize(path) for path in self._paths if path != "-")
         before, number = 0.0, 0
         for path in self._paths:
@@ -301,7 +301,7 @@ class Mailboxes(DocumentSource):
             stream.close()
 
     def where_labels_are(self, target: str | None) -> str:
-        header = target or self._header
+        header = target or self.target
         if header is None:
             name = called("target")
             return f"standard input has no name to take it from. Name a header by {name}"
@@ -493,7 +493,7 @@ def documents(
     [('ham', 'see you at lunch'), ('spam', 'cheap pills, buy now')]
     >>> folder.cleanup()
     """
-    if hasattr(type(data), "parts"):
+    if hasattr(type(data), "columns") and hasattr(type(data), "parts"):
         from tallybayes.sources.document_rows import DocumentRows  # which imports Arrow
 
         for file in getattr(data, "sources", [data]):

@@ -4,7 +4,6 @@ skipped, and errors about values name the line.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -29,6 +28,7 @@ from tallybayes.sources.contract import (
     SourceColumn,
     is_nested,
     parts_kept,
+    row_in,
     size_of,
 )
 from tallybayes.sources.files import (
@@ -106,13 +106,11 @@ class Plan:
 # ---- the rows of a source ------------------------------------------------------------------------
 R = TypeVar("R")
 
-ROW = re.compile(r"\brow (\d+)")
-
 
 class _Fault(Exception):
     """A row of a part that cannot be used: `error_at` makes the error that names its place."""
 
-    def __init__(self, part: int, row: int, error_at: Callable[[str], Exception]) -> None:
+    def __init__(self, part: int, row: int, error_at: Callable[[str], SourceError]) -> None:
         super().__init__(f"row {row} of part {part}")
         self.part, self.row, self.error_at = part, row, error_at
 
@@ -290,11 +288,13 @@ class Rows:
         """A cell that does not fit, as an error."""
         holds = f"{where}: column {column!r} holds {value!r}, which is not a {kind}"
         if self.plan.fitting:
-            return SourceError(f"{holds}: correct it, or declare {column}=categorical")
-        return SourceError(
-            f"{holds}, unlike the training data: correct it, leave it empty, or train with "
-            f"the column as categorical (--column {column}=categorical on the command line)"
-        )
+            advice = f": correct it, or declare {column}=categorical"
+        else:
+            advice = (
+                ", unlike the training data: correct it, leave it empty, or train with the column "
+                f"as categorical (--column {column}=categorical on the command line)"
+            )
+        return SourceError(f"{holds}{advice}", place=where, column=column)
 
     # ---- reading a part, on any thread -----------------------------------------------------------
     def _read(self, part: Part, i: int) -> Table:
@@ -427,12 +427,14 @@ class Rows:
     def _no_group(self, where: str, name: str) -> SourceError:
         return SourceError(
             f"{where} has no value in {name!r}, the column of groups ({called('group')}): give "
-            "each row its group, one of its own where it belongs to none"
+            "each row its group, one of its own where it belongs to none",
+            column=name,
         )
 
     def _no_weight(self, where: str, name: str) -> SourceError:
         return SourceError(
-            f"{where} has no weight in {name!r} ({called('weight')}): it is a number from 0 on"
+            f"{where} has no weight in {name!r} ({called('weight')}): it is a number from 0 on",
+            column=name,
         )
 
     def _no_label(self, where: str, part: int, row: int) -> SourceError:
@@ -442,13 +444,15 @@ class Rows:
         if not written and not self.once:
             return SourceError(
                 f"{where} has no label in {self.plan.target!r}: fill it in, or leave such rows out "
-                f"with {called('skip_unlabelled', True)}"
+                f"with {called('skip_unlabelled', True)}",
+                column=self.plan.target,
             )
         holds = f" but {written!r}, which means missing by default" if written else ""
         return SourceError(
             f"{where} has no label in {self.plan.target!r}{holds}: fill it in, leave such rows out "
             f"with {called('skip_unlabelled', True)}, or, if it is {label}, take it as text with "
-            f"{called('missing', [''])}"
+            f"{called('missing', [''])}",
+            column=self.plan.target,
         )
 
     def _label_as_written(self, part: int, row: int) -> str:
@@ -497,10 +501,13 @@ class Rows:
 
     def infinite(self, column: str, row: int) -> SourceError:
         """An infinite number, as an error."""
-        file, place = self._read_so_far.file_and_place(row)
+        place = ", ".join(self._read_so_far.file_and_place(row))
         return SourceError(
-            f"{file}, {place}: column {column!r} is infinite: give a finite number, "
-            "or leave it empty (on the command line, --null inf reads it as missing)"
+            f"{place}: column {column!r} is infinite: give a finite number, or leave it empty (on "
+            "the command line, --null inf reads it as missing)",
+            place=place,
+            row=row,
+            column=column,
         )
 
     def kind_of(self, name: str) -> Kind:
@@ -523,8 +530,11 @@ class Rows:
         try:
             yield self
         except _Fault as fault:
-            file, place = self._read_so_far.at(fault.part, fault.row)
-            raise fault.error_at(f"{file}, {place}") from None
+            place = ", ".join(self._read_so_far.at(fault.part, fault.row))
+            error = fault.error_at(place)
+            error.place = place
+            error.row = self._read_so_far.number_in_file(fault.part, fault.row)
+            raise error from None
         except (NegativeTally, SourceError):
             raise
         except ValueError as error:
@@ -560,10 +570,10 @@ class Rows:
 
     def _explained(self, i: int, error: ValueError) -> Exception:
         """An error about "row N" of a part as one about the line of its file."""
-        found = ROW.search(str(error))
+        found = row_in(error)
         if found is None:
             return SourceError(f"{self.name}: {error}")
-        row = self._read_so_far.parts[i].row_of(int(found[1]))
+        row = self._read_so_far.parts[i].row_of(found)
         return _Fault(i, row, lambda where: SourceError(f"{where}: {error}"))
 
 
@@ -669,8 +679,12 @@ class PartsRead:
     def at(self, i: int, row: int) -> tuple[str, str]:
         """The file of a row of a part, and what the row is called there."""
         part = self.parts[i]
-        before = sum(p.n_rows for p in self.parts[:i] if p.where == part.where)
-        return part.where, part.called(before + row)
+        return part.where, part.called(self.number_in_file(i, row))
+
+    def number_in_file(self, i: int, row: int) -> int:
+        """The number of a row of a part in the file of the part."""
+        where = self.parts[i].where
+        return row + sum(p.n_rows for p in self.parts[:i] if p.where == where)
 
     def file_and_place(self, row: int) -> tuple[str, str]:
         """The file that has a row of the source, and what the row is called there."""

@@ -264,7 +264,10 @@ def test_a_file_of_an_earlier_version_keeps_its_strings_for_missing_values(model
     old = {"gaps": ["", "-"], "gaps_of": {"age": ["?"]}}
     save(tallybayes.load(tmp_path / model), tmp_path / "old.tally", extra={"cli": old})
     file = open_model(str(tmp_path / "old.tally"))
-    assert (file.spelling.missing, file.spelling.missing_of) == (("", "-"), {"age": ("?",)})
+    assert (file.read_by.spelling.missing, file.read_by.spelling.missing_of) == (
+        ("", "-"),
+        {"age": ("?",)},
+    )
     file.save(str(tmp_path / "new.tally"))
     again = open_model(str(tmp_path / "new.tally"))
-    assert again.spelling == file.spelling
+    assert again.read_by.spelling == file.read_by.spelling
