@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from export.databases import EVERYWHERE, DuckDB, Postgres, Spark
+from export.databases import EVERYWHERE, DuckDB, Postgres, Spark, SQLite
 
 
 @pytest.fixture(params=EVERYWHERE)
@@ -14,6 +14,8 @@ def database(request):
         found = DuckDB()
     elif request.param == "postgres":
         found = Postgres(request.getfixturevalue("postgres_url"))
+    elif request.param == "sqlite":
+        found = SQLite()
     else:
         found = Spark(request.getfixturevalue("spark"))
     try:

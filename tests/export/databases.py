@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from servers.spark import on_spark
 
-__all__ = ["EVERYWHERE", "DuckDB", "Postgres", "Spark", "check_same", "scored"]
+__all__ = ["EVERYWHERE", "DuckDB", "Postgres", "SQLite", "Spark", "check_same", "scored"]
 
 ID = "row id"
 
@@ -71,6 +72,52 @@ class Postgres:
         self.connection.close()
 
 
+class SQLite:
+    """Tables of a connection in memory."""
+
+    dialect = "sqlite"
+
+    def __init__(self) -> None:
+        self.connection = sqlite3.connect(":memory:")
+
+    def hold(self, name: str, table: pa.Table) -> None:
+        quoted = '"' + name.replace('"', '""') + '"'
+        columns = [n.replace('"', '""') for n in table.column_names]
+        declared = ", ".join(
+            f'"{column}" {self._type(kind)}'
+            for column, kind in zip(columns, table.schema.types, strict=True)
+        )
+        self.connection.execute(f"DROP TABLE IF EXISTS {quoted}")
+        self.connection.execute(f"CREATE TABLE {quoted} ({declared})")
+        marks = ", ".join("?" * len(columns))
+        values = [
+            [str(v) if pa.types.is_temporal(kind) and v is not None else v for v in own]
+            for own, kind in zip(table.to_pydict().values(), table.schema.types, strict=True)
+        ]
+        self.connection.executemany(
+            f"INSERT INTO {quoted} VALUES ({marks})", zip(*values, strict=True)
+        )
+
+    @staticmethod
+    def _type(kind: pa.DataType) -> str:
+        if pa.types.is_floating(kind):
+            return "REAL"
+        return "INTEGER" if pa.types.is_integer(kind) or pa.types.is_boolean(kind) else "TEXT"
+
+    def select(self, statement: str) -> pa.Table:
+        cursor = self.connection.execute(statement)
+        names = [column[0] for column in cursor.description]
+        return pa.table(
+            {name: [*own] for name, own in zip(names, zip(*cursor, strict=True), strict=True)}
+        )
+
+    def names(self) -> list[str]:
+        return self.select("SELECT name FROM sqlite_master ORDER BY name")["name"].to_pylist()
+
+    def close(self) -> None:
+        self.connection.close()
+
+
 class Spark:
     """Temporary views of a session."""
 
@@ -106,6 +153,7 @@ class Spark:
 EVERYWHERE = [
     pytest.param("duckdb", id="duckdb"),
     pytest.param("postgres", id="postgres"),
+    pytest.param("sqlite", id="sqlite"),
     pytest.param("spark", id="spark", marks=on_spark),
 ]
 """Where a test is run that takes the fixture `database`."""
@@ -121,7 +169,7 @@ def scored(
 ) -> tuple[list[Any], np.ndarray]:
     """The labels and probabilities (n_rows, n_classes) that a database says."""
     database.hold(name, with_ids(table))
-    statement = model.to_sql(name, database.dialect, keep=[ID], **options)
+    statement = model.to_sql(name, **{"dialect": database.dialect, "keep": [ID], **options})
     found = database.select(statement).sort_by(ID)
     assert found.column_names[1] == "prediction"
     labels = found["prediction"].to_pylist()

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallybayes.export.cells import Columns, buckets_of, cell_of, score_of
-from tallybayes.export.dialects import DuckDB, Stages
+from tallybayes.export.expression import Query
+from tallybayes.export.terms import Columns, buckets_of, cell_of, score_of
 from tallybayes.parameters.formula import Formula, NumberCells
 
 WHOLE = st.lists(st.integers(-3000, 3000).map(float), min_size=6, max_size=30, unique=True)
@@ -35,15 +35,15 @@ def said(duckdb, starts, x, *, scores=None):
         fallback=0,
         kinds={"x": "number"},
     )
-    stages = Stages(DuckDB())
-    columns, cells = Columns(formula, stages, {}, formula.kinds), NumberCells("x", starts)
+    query = Query("duckdb")
+    columns, cells = Columns(formula, query, {}, formula.kinds), NumberCells("x", starts)
     if scores is None:
         name = cell_of(cells, columns)
     else:
-        name = stages.name("s", *score_of(cells, scores, columns))
-    order = stages.name("k", "t.i")
+        name = query.name("s", score_of(cells, scores, columns))
+    order = query.name("k", query.column("i"))
     duckdb.hold("numbers", pa.table({"i": np.arange(len(x)), "x": x}))
-    found = duckdb.select(stages.select('"numbers"', [(order, "i"), (name, "c")], [order, name]))
+    found = duckdb.select(query.select(["numbers"], [(order, "i"), (name, "c")]))
     return found.sort_by("i")["c"].to_numpy()
 
 

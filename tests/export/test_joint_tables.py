@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallybayes.export.scores import JOINT_CELLS, JointTable, joined
-from tallybayes.export.terms import Powers
+from tallybayes.export.terms import JOINT_CELLS, JointTable, joined
+from tallybayes.export.written import Powers
 from tallybayes.parameters.formula import CellTable, CodeCells, PairedCells
 from tallybayes.parameters.kinds import QuadraticTerms
 

@@ -70,6 +70,7 @@ def test_names_of_the_statement_may_be_names_of_the_table(database, model):
     model.fit(table, y)
     check_same(database, model, table, name="w")
     check_same(database, model, table, name="t")
+    check_same(database, model, table, name="stage0")
 
 
 def test_rows_of_duckdb_come_in_the_order_of_the_table():

@@ -3,18 +3,22 @@ name."""
 
 from __future__ import annotations
 
+import re
+import sys
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
 import sqlglot
 from sqlglot import exp
 
+from export.databases import check_same
 from export.test_everywhere import NASTY, mixed_rows
 from tallybayes import GaussianNB, MultinomialNB, NaiveBayes, WeightedNaiveBayes
-from tallybayes.families import Dirichlet, Gaussian, Multinomial, NegativeBinomial
-
-DIALECTS = ["duckdb", "postgres", "spark", "bigquery", "snowflake"]
-
+from tallybayes.export.dialects import DIALECTS
+from tallybayes.export.expression import Query
+from tallybayes.families import Categorical, Dirichlet, Gaussian, Multinomial, NegativeBinomial
 
 TOGETHER = {("number", "skewed"): Gaussian(covariance="full"), "count": NegativeBinomial()}
 POWER = {"skewed": Gaussian(transform="yeo-johnson")}
@@ -33,13 +37,19 @@ def models():
     return [model.fit(table, y) for model in found]
 
 
+def tables_of(tree: exp.Expression) -> list[exp.Table]:
+    """The tables that are read, without those of WITH."""
+    own = {common.alias for common in tree.find_all(exp.CTE)}
+    return [table for table in tree.find_all(exp.Table) if table.name not in own]
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_each_dialect_is_one_select_of_the_table_alone(models, dialect):
     for model in models:
         statement = model.to_sql(["schema", "rows"], dialect, keep=["day"])
         [tree] = sqlglot.parse(statement, read=dialect)
         assert isinstance(tree, exp.Select)
-        assert [(t.db, t.name) for t in tree.find_all(exp.Table)] == [("schema", "rows")]
+        assert [(t.db, t.name) for t in tables_of(tree)] == [("schema", "rows")]
         names = tree.named_selects
         assert names[:2] == ["day", "prediction"]
         assert len(names) == 2 + len(model.classes_)
@@ -59,10 +69,10 @@ def test_whatever_names_and_levels_are_there_is_one_table_and_no_more_strings(di
     assert isinstance(tree, exp.Select)
     if dialect == "bigquery":  # sqlglot keeps escapes in its names
         return
-    assert [t.name for t in tree.find_all(exp.Table)] == [NASTY[3]]
+    assert [t.name for t in tables_of(tree)] == [NASTY[3]]
     inner = {c.name for c in tree.find_all(exp.Column)} - set(tree.named_selects)
     assert set(names) <= inner | {*columns_as_strings(tree)}
-    known = {*levels, *labels, "string", "the model reads strings, but the column holds "}
+    known = {*levels, *labels, *re.findall("'([^']*)'", DIALECTS[dialect].text)}
     for literal in tree.find_all(exp.Literal):
         cast = (exp.Cast, exp.Split, exp.Decode, exp.Anonymous)
         if literal.is_string and not literal.find_ancestor(*cast):
@@ -84,24 +94,24 @@ def columns_as_strings(tree: exp.Expression) -> list[str]:
 
 
 REPLACED = {
-    "duckdb": [],
-    "postgres": [],  # psql replaces :name outside quotes only
     "spark": ["${"],
-    "bigquery": [],
+    "databricks": ["${"],
     "snowflake": ["&", "<%", "{{"],  # in strings
 }
-"""What a client or session of each dialect replaces before it parses a statement."""
+"""What a client or session of a dialect replaces before it parses a statement (psql replaces :name
+outside quotes only)."""
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_nothing_is_there_for_a_client_or_session_to_replace(dialect):
     texts = ["${env:HOME}", "${x}", "$", "&x &{x}", "<% x %>", "{{ x }}", ":x :'x' %(x)s %s ? @x"]
-    named = texts if dialect == "spark" else ["plain"]  # Snowflake's names have no escapes
+    of_spark = DIALECTS[dialect].replaces_names
+    named = texts if of_spark else ["plain"]  # Snowflake's names have no escapes
     table = pa.table({name: [*texts, "{x}"] for name in named})
-    labels = [*texts[: len(texts)], "$"] if dialect == "spark" else ["a", "b"] * 4
+    labels = [*texts[: len(texts)], "$"] if of_spark else ["a", "b"] * 4
     model = NaiveBayes().fit(table, labels)
-    statement = model.to_sql("${env:HOME}" if dialect == "spark" else "rows", dialect)
-    for sign in REPLACED[dialect]:
+    statement = model.to_sql("${env:HOME}" if of_spark else "rows", dialect)
+    for sign in REPLACED.get(dialect, []):
         assert sign not in statement
     [tree] = sqlglot.parse(statement, read=dialect)
     assert isinstance(tree, exp.Select)
@@ -112,14 +122,29 @@ def test_nothing_is_there_for_a_client_or_session_to_replace(dialect):
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_one_number_is_read_as_itself(dialect):
-    from tallybayes.export.dialects import dialect_of
-
-    says = dialect_of(dialect)
+    query = Query(dialect)
     for x in (0.1, -0.1, 1e-320, 5e-324, -1.7976931348623157e308, 1e300, 3.0, 2.0**53 + 2.0):
-        digits = says.number(x).strip("()")
-        assert repr(abs(x)).removesuffix(".0") in digits
+        written = query.sql(exp.convert(x))
+        digits = re.search(r"[0-9.]+(e[-+]?[0-9]+)?", written)
+        assert float(digits[0]) == abs(x)
+        assert written.startswith("-") == (x < 0.0)
+        assert "." in digits[0] or "e" in digits[0]  # a whole number is an integer
     for x in (np.inf, -np.inf):
-        assert "inf" in says.number(x).lower()
+        assert query.dialect.infinity in query.sql(exp.convert(x))
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_what_is_written_is_the_tree(dialect):
+    """Which operand of a difference, a product or a quotient is itself one."""
+    query, (a, b, c, d) = Query(dialect), map(exp.column, "abcd")
+    for tree, written in (
+        (a - (b - c), "a - (b - c)"),
+        ((a + b) - (c + d), "(a + b) - (c + d)"),
+        ((a * b) * (c + d), "a * b * (c + d)"),
+        (a / (b / c), "a / (b / c)"),
+        ((a - b) / (c * d), "(a - b) / (c * d)"),
+    ):
+        assert query.sql(tree) == written
 
 
 def test_what_sql_does_not_say_is_refused_by_name():
@@ -172,6 +197,38 @@ def test_limits_of_postgres_are_said_before_it_is_asked():
     with pytest.raises(ValueError, match=r"needs 1,7\d\d columns in a SELECT, and PostgreSQL"):
         model.to_sql("t", "postgres", names=names)
     assert model.to_sql("t", "duckdb", names=names)
+
+
+def test_a_dialect_is_a_row_of_data(models, duckdb, monkeypatch):
+    """DuckDB without its ways to find a value, by another name."""
+    with pytest.raises(ValueError, match="dialect= is one of"):
+        models[0].to_sql("rows", "plain")
+    monkeypatch.setitem(DIALECTS, "plain", replace(DIALECTS["duckdb"], has_fast_lists=False))
+    duckdb.hold("rows", mixed_rows(n=100)[0])
+    for model in models:
+        check_same(duckdb, model, mixed_rows(n=50)[0], dialect="plain")
+
+
+def test_without_sqlglot_the_error_says_what_to_install(models, monkeypatch):
+    for name in ("expression", "terms", "statement"):
+        monkeypatch.delitem(sys.modules, f"tallybayes.export.{name}", raising=False)
+    monkeypatch.setitem(sys.modules, "sqlglot", None)
+    with pytest.raises(ImportError, match=r"tallybayes\[sql\]"):
+        models[0].to_sql("t")
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_thousands_of_levels_are_one_expression_of_little_depth(dialect):
+    """What a parser or a planner that calls itself for each level of a tree can take."""
+    levels = [f"level {i}" for i in range(5000)]
+    model = NaiveBayes(columns={"level": Categorical()})
+    model.fit(pa.table({"level": levels}), np.arange(5000) % 3)
+    depth = deepest = 0
+    for word in re.findall(r"\bCASE\b|\bEND\b|[()]", model.to_sql("t", dialect)):
+        depth += 1 if word in ("CASE", "(") else -1
+        deepest = max(deepest, depth)
+    assert depth == 0
+    assert deepest < 30
 
 
 def test_labels_are_literals_of_their_kind():

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Annotated, Any
 
 import typer
@@ -256,8 +257,11 @@ def show(
 
 
 # ---- sql: a model as one SELECT ------------------------------------------------------------------
-DIALECTS = ("duckdb", "postgres", "spark", "bigquery", "snowflake")
-"""Those of :mod:`tallybayes.export.dialects`, which is slow to import."""
+DIALECTS = (
+    *("duckdb", "postgres", "spark", "bigquery", "snowflake", "sqlite", "mysql", "clickhouse"),
+    *("trino", "redshift", "databricks", "tsql"),
+)
+"""Those of :mod:`tallybayes.export.dialects`."""
 
 
 def sql(
@@ -298,6 +302,8 @@ def sql(
     need_output()
     if dialect not in DIALECTS:
         raise Failure(f"--dialect {dialect!r} is not one of {', '.join(DIALECTS)}", USAGE)
+    if find_spec("sqlglot") is None:
+        raise Failure("SQL is written by sqlglot: pip install 'tallybayes[sql]'")
     from tallybayes.cli.files import loaded
 
     found = loaded(model).model

@@ -141,7 +141,20 @@ def _more(n: int, what: str) -> str:
 
 
 # ---- SQL: the names of the columns in a table ----------------------------------------------------
-Dialect = Literal["duckdb", "postgres", "spark", "bigquery", "snowflake"]
+Dialect = Literal[
+    "duckdb",
+    "postgres",
+    "spark",
+    "bigquery",
+    "snowflake",
+    "sqlite",
+    "mysql",
+    "clickhouse",
+    "trino",
+    "redshift",
+    "databricks",
+    "tsql",
+]
 
 
 def _given(formula: Formula, names: Mapping[str, str] | Sequence[str] | None) -> dict[str, str]:
@@ -917,8 +930,9 @@ class TallyClassifier(Reported, ClassifierMixin, BaseEstimator):  # type: ignore
         table : str or sequence of str
             The name of the table, or schema and table. It is quoted, and so are the columns: where
             the database folds names, give them as it stores them.
-        dialect : {"duckdb", "postgres", "spark", "bigquery", "snowflake"}, default="duckdb"
-            Whose SQL.
+        dialect : str, default="duckdb"
+            Whose SQL: "duckdb", "postgres", "spark", "bigquery", "snowflake", "sqlite", "mysql",
+            "clickhouse", "trino", "redshift", "databricks" or "tsql" (SQL Server).
         names : mapping or sequence of str, optional
             What the table calls the model's columns: by their names, or all of them in order. A
             model of arrays without names needs it.
@@ -937,6 +951,8 @@ class TallyClassifier(Reported, ClassifierMixin, BaseEstimator):  # type: ignore
 
         Raises
         ------
+        ImportError
+            Where sqlglot is not installed (extra ``sql``).
         ValueError
             For what SQL cannot express, by name: columns of text, columns that hold numbers and
             strings, groups of counts under a Dirichlet prior, densities of other packages; for a

@@ -9,328 +9,31 @@ column.
 from __future__ import annotations
 
 import numbers
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tallybayes.export.cells import Columns, interval_tree
-from tallybayes.export.dialects import Dialect, Stages, dialect_of
-from tallybayes.export.scores import added, joined
-from tallybayes.export.terms import written
+from tallybayes.export import expression as sql
+from tallybayes.export.expression import Tree, Value
+from tallybayes.export.terms import Columns, added, interval_tree, joined
+from tallybayes.export.written import written
 from tallybayes.parameters.formula import CellTable, Correction, Formula, Inexpressible, Kind
 
-__all__ = [
-    "PREDICTION",
-    "Expressions",
-    "corrected",
-    "literal",
-    "log_odds",
-    "normalised",
-    "of_log_odds",
-    "of_scores",
-    "select",
-]
+__all__ = ["PREDICTION", "select"]
 
-
-# ---- probabilities from scores, and what is done to them, as SQL ---------------------------------
-Array = NDArray[np.float64]
-Expressions = list[tuple[str, list[str]]]
-"""Expressions, and the names in each."""
+PREDICTION = "prediction"
 
 MAX_CLASSES = 64  # classes of an isotonic calibration, which looks at each pair of them
 MAX_LOG_PROBABILITY = 1e5  # as in models/calibration: a log-probability below −1e5 is none,
 MAX_LOG_ODDS = 1e4  # and log-odds are within ±1e4
 MIN_PROBABILITY = 1e-300
-
-
-def corrected(
-    formula: Formula, columns: Columns, apart: list[str], sharp: Expressions
-) -> Expressions:
-    """The probability of each class, of a row that not every class rules out.
-
-    Parameters
-    ----------
-    formula : Formula
-    columns : Columns
-    apart : list of str
-        The names of s_c − max s; not read without an isotonic calibration.
-    sharp : list of (str, list of str)
-        exp(β·s_c) / Σ exp(β·s_c).
-    """
-    correction = formula.correction
-    proba = _isotonic(columns, correction, apart, sharp) if correction.knots else sharp
-    return _mixed(columns, correction, proba)
-
-
-def normalised(columns: Columns, apart: list[str], beta: float) -> Expressions:
-    """exp(β·d_c) / Σ exp(β·d_c)."""
-    stages, dialect = columns.stages, columns.dialect
-    powers = apart if beta == 1.0 else [f"({dialect.number(beta)} * {d})" for d in apart]
-    shares = [
-        stages.name("e", dialect.exp(power), [d]) for power, d in zip(powers, apart, strict=True)
-    ]
-    total = stages.name("w", " + ".join(shares), shares)
-    return [(f"{share} / {total}", [share, total]) for share in shares]
-
-
-def _mixed(columns: Columns, correction: Correction, proba: Expressions) -> Expressions:
-    """(1 − ε)·p + ε·prior, at most `most`."""
-    if not correction.prior_share:
-        return proba
-    stages, dialect = columns.stages, columns.dialect
-    most, kept = dialect.number(correction.most), dialect.number(1.0 - correction.prior_share)
-    found = []
-    for (text, uses), prior in zip(proba, correction.prior.tolist(), strict=True):
-        more = dialect.number(float(np.float64(correction.prior_share) * prior))
-        name = stages.name("q", f"({text}) * {kept} + {more}", uses)
-        found.append((f"CASE WHEN {name} > {most} THEN {most} ELSE {name} END", [name]))
-    return found
-
-
-# ---- isotonic calibration ------------------------------------------------------------------------
-def _isotonic(
-    columns: Columns, correction: Correction, apart: list[str], sharp: Expressions
-) -> Expressions:
-    """share·f_c(log-odds of c) / Σ f + (1 − share)·p_c, where p_c is `sharp`."""
-    stages, dialect = columns.stages, columns.dialect
-    if len(apart) > MAX_CLASSES:
-        raise Inexpressible(
-            f"the probabilities of {len(apart)} classes are calibrated by isotonic regression, "
-            f"which to_sql writes for {MAX_CLASSES} at most: use calibrate='temperature'"
-        )
-    log_p = _log_proba(columns, apart)
-    if len(correction.knots) == 1 and len(apart) == 2:
-        second = _interpolated(columns, correction, 0, _log_odds(columns, log_p, 1))
-        regressed = [(f"({dialect.number(1.0)} - {second})", [second]), (second, [second])]
-    else:
-        each = [
-            _interpolated(columns, correction, c, _log_odds(columns, log_p, c))
-            for c in range(len(apart))
-        ]
-        total = stages.name("w", " + ".join(each), each)
-        regressed = [(f"({value} / {total})", [value, total]) for value in each]
-    if correction.share == 1.0:
-        return regressed
-    share, rest = dialect.number(correction.share), dialect.number(1.0 - correction.share)
-    return [
-        (f"{share} * {a} + {rest} * ({b})", [*uses, *more])
-        for (a, uses), (b, more) in zip(regressed, sharp, strict=True)
-    ]
-
-
-def _log_proba(columns: Columns, apart: list[str]) -> list[str]:
-    """The names of log p_c, at least −1e5."""
-    stages, dialect = columns.stages, columns.dialect
-    shares = [stages.name("e", dialect.exp(d), [d]) for d in apart]
-    total = stages.name("w", " + ".join(shares), shares)
-    log_total = stages.name("w", dialect.log(total), [total])
-    return [
-        stages.name(
-            "l", _at_least(columns, f"({d} - {log_total})", -MAX_LOG_PROBABILITY), [d, log_total]
-        )
-        for d in apart
-    ]
-
-
-def _log_odds(columns: Columns, log_p: list[str], c: int) -> str:
-    """The name of log p_c − log Σ of the others, within ±1e4."""
-    stages, dialect = columns.stages, columns.dialect
-    others = [name for k, name in enumerate(log_p) if k != c]
-    top = stages.name("t", dialect.greatest(others), others)
-    shares = " + ".join(f"({dialect.exp(f'({name} - {top})')})" for name in others)
-    total = stages.name("w", _at_least(columns, f"({shares})", MIN_PROBABILITY), [*others, top])
-    odds = stages.name("z", f"{log_p[c]} - ({top} + {dialect.log(total)})", [log_p[c], top, total])
-    low = _at_least(columns, odds, -MAX_LOG_ODDS)
-    most = dialect.number(MAX_LOG_ODDS)
-    return stages.name("z", f"CASE WHEN {odds} > {most} THEN {most} ELSE {low} END", [odds])
-
-
-def _at_least(columns: Columns, x: str, least: float) -> str:
-    """x, or `least` where it is smaller; NULL stays NULL, which GREATEST would drop."""
-    bound = columns.dialect.number(least)
-    return f"CASE WHEN {x} < {bound} THEN {bound} ELSE {x} END"
-
-
-def _interpolated(columns: Columns, correction: Correction, c: int, z: str) -> str:
-    """The name of the piecewise linear function of class c at z."""
-    stages, dialect = columns.stages, columns.dialect
-    knots, values = correction.knots[c], correction.values[c]
-    first, rises = dialect.first, np.diff(knots)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        slopes = np.where(rises > 0.0, np.diff(values) / rises, 0.0)
-    cells = [str(first + i) for i in range(len(knots) + 1)]
-    cell = stages.name("c", interval_tree(dialect, z, knots.tolist(), cells), [z])
-
-    def of_cell(numbers: Sequence[float]) -> tuple[str, list[str]]:
-        return columns.looked_up(np.asarray(numbers).tolist(), cell, [cell])
-
-    slope, uses = of_cell([0.0, *slopes, 0.0])
-    (start, more), (value, most) = of_cell([knots[0], *knots]), of_cell([values[0], *values])
-    return stages.name("f", f"{slope} * ({z} - {start}) + {value}", [z, *uses, *more, *most])
-
-
-# ---- labels and probabilities from scores, as SQL ------------------------------------------------
 MAX_EXPONENT = 700.0  # e^±700, its inverse and their product are float64 numbers, none of them 0
 
 
-def log_odds(formula: Formula) -> Formula | None:
-    """The formula of s = s_1 − s_0, its only score, of two classes whose scores are finite sums of
-    tables; None of other models."""
-    tables = [term for term in formula.terms if isinstance(term, CellTable)]
-    if len(formula.classes) != 2 or len(tables) < len(formula.terms) or formula.may_rule_out:
-        return None
-    return replace(
-        formula,
-        offset=np.diff(formula.offset),
-        terms=[CellTable(term.cells, np.diff(term.scores, axis=0)) for term in tables],
-    )
-
-
-def of_log_odds(
-    formula: Formula, odds: Formula, columns: Columns, s: str
-) -> tuple[list[str], list[str]]:
-    """The expressions of label and probabilities of two classes by the name of the log-odds of the
-    second, and the names in them.
-
-    Where s is NULL, all of them are.
-
-    Parameters
-    ----------
-    formula : Formula
-        Of the two classes.
-    odds : Formula
-        Of s.
-    columns : Columns
-    s : str
-    """
-    stages, dialect = columns.stages, columns.dialect
-    if columns.refusals:
-        s = stages.name("s", _unless_refused(columns, s), [s, *columns.uses])
-    zero = dialect.number(0.0)
-
-    def of_each(above: str, other: str) -> str:
-        return f"CASE WHEN {s} > {zero} THEN {above} WHEN {s} <= {zero} THEN {other} END"
-
-    if formula.correction.beta * _bound(odds) <= MAX_EXPONENT:
-        sharp = _logistic(columns, s, formula.correction.beta)
-    else:
-        more, less = _larger_and_smaller(columns, s, formula.correction.beta)
-        sharp = [(of_each(*text), [s, more, less]) for text in ((less, more), (more, less))]
-    apart = []
-    if formula.correction.knots:
-        apart = [
-            stages.name("d", of_each(*text), [s]) for text in ((f"-{s}", zero), (zero, f"{s}"))
-        ]
-    proba = corrected(formula, columns, apart, sharp)
-    p = [stages.name("p", text, uses) for text, uses in proba]
-    labels = _labels(formula, dialect)
-    if formula.correction.moves_labels:
-        return _most_probable(columns, p, labels)
-    return [of_each(labels[1], labels[0]), *p], [s, *p]
-
-
-def _bound(odds: Formula) -> float:
-    """A number that |s| does not exceed."""
-    tables = [term.scores for term in odds.terms if isinstance(term, CellTable)]
-    return float(sum(np.abs(scores).max() for scores in [odds.offset, *tables]))
-
-
-def _logistic(columns: Columns, s: str, beta: float) -> Expressions:
-    """The probabilities e^{−βs} / (1 + e^{−βs}) and 1 / (1 + e^{−βs}), whose power is finite."""
-    stages, one = columns.stages, columns.dialect.number(1.0)
-    power = f"-{s}" if beta == 1.0 else f"{columns.dialect.number(-beta)} * {s}"
-    e = stages.name("e", f"EXP({power})", [s])
-    second = stages.name("g", f"{one} / ({one} + {e})", [e])
-    return [(f"{e} * {second}", [e, second]), (second, [second])]
-
-
-def _larger_and_smaller(columns: Columns, s: str, beta: float) -> tuple[str, str]:
-    """The names of 1 / (1 + e^{−β|s|}) and e^{−β|s|} / (1 + e^{−β|s|}), for any s."""
-    stages, dialect, one = columns.stages, columns.dialect, columns.dialect.number(1.0)
-    below = f"-ABS({s})" if beta == 1.0 else f"{dialect.number(beta)} * (-ABS({s}))"
-    below = stages.name("d", below, [s])
-    e = stages.name("e", dialect.exp(below), [below])
-    more = stages.name("g", f"{one} / ({one} + {e})", [e])
-    return more, stages.name("g", f"{e} / ({one} + {e})", [e])
-
-
-def of_scores(
-    formula: Formula, columns: Columns, scores: Sequence[str]
-) -> tuple[list[str], list[str]]:
-    """The same by the names of all scores."""
-    stages, dialect = columns.stages, columns.dialect
-    top = _unless_refused(columns, dialect.greatest(scores))
-    m = stages.name("m", top, [*scores, *columns.uses])
-    apart = [stages.name("d", f"{score} - {m}", [score, m]) for score in scores]
-    sharp = normalised(columns, apart, formula.correction.beta)
-    proba = corrected(formula, columns, apart, sharp)
-    out = f"{m} = {dialect.number(-np.inf)}"
-    if formula.may_rule_out:
-        sure = map(dialect.number, formula.ruled_out.tolist())
-        proba = [
-            (f"CASE WHEN {out} THEN {prior} ELSE {text} END", [m, *uses])
-            for prior, (text, uses) in zip(sure, proba, strict=True)
-        ]
-    p = [stages.name("p", text, uses) for text, uses in proba]
-    labels = _labels(formula, dialect)
-    if formula.correction.moves_labels:
-        return _most_probable(columns, p, labels)
-    cases = [f"WHEN {out} THEN {labels[formula.fallback]}"] if formula.may_rule_out else []
-    cases += [f"WHEN {s} = {m} THEN {label}" for s, label in zip(scores, labels, strict=True)]
-    return [f"CASE {' '.join(cases)} END", *p], [m, *scores, *p]
-
-
-def _unless_refused(columns: Columns, text: str) -> str:
-    """An expression, NULL for a row without a prediction."""
-    if not columns.refusals:
-        return text
-    return f"CASE WHEN {' OR '.join(columns.refusals)} THEN NULL ELSE {text} END"
-
-
-def _most_probable(
-    columns: Columns, p: list[str], labels: list[str]
-) -> tuple[list[str], list[str]]:
-    """The first class of the largest probability, and the probabilities."""
-    best = columns.stages.name("b", columns.dialect.greatest(p), p)
-    cases = [f"WHEN {name} = {best} THEN {label}" for name, label in zip(p, labels, strict=True)]
-    return [f"CASE {' '.join(cases)} END", *p], [best, *p]
-
-
-def _labels(formula: Formula, dialect: Dialect) -> list[str]:
-    return [literal(label, dialect) for label in formula.classes.tolist()]
-
-
-def literal(label: Any, dialect: Dialect) -> str:
-    """A label as a literal.
-
-    Raises
-    ------
-    Inexpressible
-        For a value that is not a string, a number or a boolean, or that the dialect cannot hold.
-    """
-    if isinstance(label, bool):
-        return "TRUE" if label else "FALSE"
-    if isinstance(label, str):
-        if not dialect.holds(label):
-            raise Inexpressible(f"{dialect.title} has no string for the label {label!r}: rename it")
-        return dialect.string(label)
-    if isinstance(label, numbers.Integral):
-        return str(int(label))
-    if isinstance(label, numbers.Real):
-        return dialect.number(float(label))
-    raise Inexpressible(
-        f"the label {label!r} is a {type(label).__name__}: SQL can write strings, numbers and "
-        "booleans"
-    )
-
-
 # ---- the whole statement -------------------------------------------------------------------------
-PREDICTION = "prediction"
-
-
 def select(
     formula: Formula,
     table: str | Sequence[str],
@@ -362,22 +65,28 @@ def select(
     Inexpressible
         For what SQL cannot express.
     """
-    syntax = dialect_of(dialect)
-    parts = [table] if isinstance(table, str) else list(table)
-    stages = Stages(syntax)
-    columns = Columns(formula, stages, dict(names or {}), _kinds(formula, kinds or {}))
-    odds = log_odds(formula)
-    scores = _scores(odds or formula, columns)
-    kept = [stages.name("k", syntax.column(name)) for name in keep]
-    outputs = list(zip(kept, keep, strict=True))
-    if odds is None:
-        found, uses = of_scores(formula, columns, scores)
+    query = sql.Query(dialect)
+    columns = Columns(formula, query, dict(names or {}), _kinds(formula, kinds or {}))
+    log_odds = _log_odds_of(formula)
+    scores = _scores(log_odds or formula, columns)
+    kept = [query.name("k", query.column(name)) for name in keep]
+    if log_odds is None:
+        found = _of_scores(formula, columns, scores)
     else:
-        found, uses = of_log_odds(formula, odds, columns, scores[0])
-    titles = [PREDICTION, *syntax.titles([str(label) for label in formula.classes.tolist()])]
-    _need_distinct([*keep, *titles])
-    outputs += zip(found, titles, strict=True)
-    return stages.select(syntax.rows(parts), outputs, [*kept, *uses])
+        found = _of_log_odds(formula, log_odds, columns, scores[0])
+    labels = [str(label) for label in formula.classes.tolist()]
+    titles = [f"p({label})" for label in labels]
+    if query.dialect.has_plain_titles:
+        titles = [f"p{i}_{re.sub('[^A-Za-z0-9_]', '_', label)}" for i, label in enumerate(labels)]
+    titles = [*keep, PREDICTION, *titles]
+    for i, title in enumerate(titles):
+        if title in titles[:i]:
+            raise ValueError(
+                f"two columns of the result would be called {title!r}: keep= names columns that "
+                "the result has besides"
+            )
+    parts = [table] if isinstance(table, str) else list(table)
+    return query.select(parts, list(zip([*kept, *found], titles, strict=True)))
 
 
 def _kinds(formula: Formula, given: Mapping[str, Kind]) -> dict[str, Kind]:
@@ -398,28 +107,208 @@ def _kinds(formula: Formula, given: Mapping[str, Kind]) -> dict[str, Kind]:
     return kinds
 
 
-def _need_distinct(names: Sequence[str]) -> None:
-    """Raises where two columns of the result would have one name."""
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise ValueError(
-                f"two columns of the result would be called {name!r}: keep= names columns that the "
-                "result has besides"
-            )
-        seen.add(name)
-
-
-def _scores(formula: Formula, columns: Columns) -> list[str]:
+def _scores(formula: Formula, columns: Columns) -> list[Tree]:
     """The names of the scores."""
-    terms = joined(written(formula.terms), columns.dialect.most_cells)
+    terms = joined(written(formula.terms), columns.query.dialect.most_cells)
     of_terms = [added(term, columns) for term in terms]
-    uses = [name for term in of_terms for name in term.uses]
     return [
-        columns.stages.name(
-            "s",
-            " + ".join([columns.dialect.number(offset), *(f"({t.of_class[k]})" for t in of_terms)]),
-            uses,
-        )
+        columns.query.name("s", sql.total([sql.literal(offset), *(term[k] for term in of_terms)]))
         for k, offset in enumerate(formula.offset.tolist())
     ]
+
+
+# ---- labels and probabilities of two classes by their log-odds -----------------------------------
+def _log_odds_of(formula: Formula) -> Formula | None:
+    """The formula of s = s_1 − s_0, its only score, of two classes whose scores are finite sums of
+    tables; None of other models."""
+    tables = [term for term in formula.terms if isinstance(term, CellTable)]
+    if len(formula.classes) != 2 or len(tables) < len(formula.terms) or formula.may_rule_out:
+        return None
+    return replace(
+        formula,
+        offset=np.diff(formula.offset),
+        terms=[CellTable(term.cells, np.diff(term.scores, axis=0)) for term in tables],
+    )
+
+
+def _of_log_odds(formula: Formula, log_odds: Formula, columns: Columns, s: Tree) -> list[Tree]:
+    """Label and probabilities of two classes by the name of the log-odds of the second.
+
+    Where s is NULL, all of them are.
+    """
+    query, beta = columns.query, formula.correction.beta
+    if columns.refusals:
+        s = query.name("s", columns.unless_refused(s))
+
+    def of_each(above: Value, other: Value) -> Tree:
+        return sql.case((s > 0.0, above), (s <= 0.0, other))
+
+    tables = [term.scores for term in log_odds.terms if isinstance(term, CellTable)]
+    bound = sum(float(np.abs(scores).max()) for scores in [log_odds.offset, *tables])
+    if beta * bound <= MAX_EXPONENT:  # e^−βs is a float64
+        power = -s if beta == 1.0 else s * -beta
+        e = query.name("e", sql.call("EXP", power))
+        second = query.name("g", sql.literal(1.0) / (e + 1.0))
+        proba: list[Tree] = [e * second, second]
+    else:
+        below = -sql.call("ABS", s)
+        d = query.name("d", below if beta == 1.0 else below * beta)
+        e = query.name("e", query.exponential(d))
+        more = query.name("g", sql.literal(1.0) / (e + 1.0))
+        less = query.name("g", e / (e + 1.0))
+        proba = [of_each(less, more), of_each(more, less)]
+    differences = []
+    if formula.correction.knots:
+        differences = [query.name("d", of_each(-s, 0.0)), query.name("d", of_each(0.0, s))]
+    p = [query.name("p", tree) for tree in _corrected(formula, columns, differences, proba)]
+    if formula.correction.moves_labels:
+        return _most_probable(formula, columns, p)
+    first, second_label = _labels(formula, query)
+    return [of_each(second_label, first), *p]
+
+
+# ---- labels and probabilities of any classes by their scores -------------------------------------
+def _of_scores(formula: Formula, columns: Columns, scores: Sequence[Tree]) -> list[Tree]:
+    """Label and probabilities by the names of all scores."""
+    query, beta = columns.query, formula.correction.beta
+    m = query.name("m", columns.unless_refused(sql.greatest(scores)))
+    differences = [query.name("d", score - m) for score in scores]
+    powers = differences if beta == 1.0 else [d * beta for d in differences]
+    shares = [query.name("e", query.exponential(power)) for power in powers]
+    sum_of_shares = query.name("w", sql.total(shares))
+    proba: list[Tree] = [share / sum_of_shares for share in shares]
+    proba = _corrected(formula, columns, differences, proba)
+    is_ruled_out = m <= -np.inf
+    if formula.may_rule_out:
+        sure = formula.ruled_out.tolist()
+        pairs = zip(sure, proba, strict=True)
+        proba = [sql.case((is_ruled_out, prior), default=tree) for prior, tree in pairs]
+    p = [query.name("p", tree) for tree in proba]
+    if formula.correction.moves_labels:
+        return _most_probable(formula, columns, p)
+    labels = _labels(formula, query)
+    whens: list[tuple[Value, Value]] = list(zip((s.eq(m) for s in scores), labels, strict=True))
+    if formula.may_rule_out:
+        whens = [(is_ruled_out, labels[formula.fallback]), *whens]
+    return [sql.case(*whens), *p]
+
+
+def _most_probable(formula: Formula, columns: Columns, p: Sequence[Tree]) -> list[Tree]:
+    """The first class of the largest probability, and the probabilities."""
+    best = columns.query.name("b", sql.greatest(p))
+    labels = _labels(formula, columns.query)
+    return [sql.case(*((x.eq(best), label) for x, label in zip(p, labels, strict=True))), *p]
+
+
+def _labels(formula: Formula, query: sql.Query) -> list[Tree]:
+    """The labels as literals.
+
+    Raises
+    ------
+    Inexpressible
+        For a value that is not a string, a number or a boolean, or that the dialect cannot hold.
+    """
+    found: list[Tree] = []
+    for label in formula.classes.tolist():
+        if isinstance(label, str) and not query.holds(label):
+            title = query.dialect.title
+            raise Inexpressible(f"{title} has no string for the label {label!r}: rename it")
+        if not isinstance(label, bool | str | numbers.Real):
+            raise Inexpressible(
+                f"the label {label!r} is a {type(label).__name__}: SQL can write strings, numbers "
+                "and booleans"
+            )
+        found.append(sql.exp.convert(label))
+    return found
+
+
+# ---- corrections of the probabilities ------------------------------------------------------------
+def _corrected(
+    formula: Formula, columns: Columns, differences: Sequence[Tree], proba: list[Tree]
+) -> list[Tree]:
+    """The probability of each class, of a row that not every class rules out.
+
+    Parameters
+    ----------
+    formula : Formula
+    columns : Columns
+    differences : list of expressions
+        The names of s_c − max s; not read without an isotonic calibration.
+    proba : list of expressions
+        exp(β·s_c) / Σ exp(β·s_c).
+    """
+    correction, found = formula.correction, list[Tree]()
+    if correction.knots:
+        proba = _isotonic(columns, correction, differences, proba)
+    if not correction.prior_share:
+        return proba
+    most, kept = correction.most, 1.0 - correction.prior_share  # (1 − ε)·p + ε·prior
+    for p, prior in zip(proba, correction.prior.tolist(), strict=True):
+        q = columns.query.name("q", p * kept + float(np.float64(correction.prior_share) * prior))
+        found.append(sql.case((q > most, most), default=q))
+    return found
+
+
+def _isotonic(
+    columns: Columns,
+    correction: Correction,
+    differences: Sequence[Tree],
+    sharp: Sequence[Tree],
+) -> list[Tree]:
+    """share·f_c(log-odds of c) / Σ f + (1 − share)·p_c, where p_c is `sharp`."""
+    query, n = columns.query, len(differences)
+    if n > MAX_CLASSES:
+        raise Inexpressible(
+            f"the probabilities of {n} classes are calibrated by isotonic regression, "
+            f"which to_sql writes for {MAX_CLASSES} at most: use calibrate='temperature'"
+        )
+    shares = [query.name("e", query.exponential(d)) for d in differences]
+    log_sum = query.name("w", sql.log(query.name("w", sql.total(shares))))
+    log_p = [query.name("l", _at_least(d - log_sum, -MAX_LOG_PROBABILITY)) for d in differences]
+
+    def regressed_of(c: int) -> Tree:
+        return _interpolated(columns, correction, c, _log_odds(query, log_p, c))
+
+    regressed: list[Tree]
+    if len(correction.knots) == 1 and n == 2:
+        second = _interpolated(columns, correction, 0, _log_odds(query, log_p, 1))
+        regressed = [sql.literal(1.0) - second, second]
+    else:
+        each = [regressed_of(c) for c in range(n)]
+        sum_of_each = query.name("w", sql.total(each))
+        regressed = [value / sum_of_each for value in each]
+    if correction.share == 1.0:
+        return regressed
+    share, rest = correction.share, 1.0 - correction.share
+    return [a * share + b * rest for a, b in zip(regressed, sharp, strict=True)]
+
+
+def _log_odds(query: sql.Query, log_p: Sequence[Tree], c: int) -> Tree:
+    """The name of log p_c − log Σ of the others, within ±1e4."""
+    others = [name for k, name in enumerate(log_p) if k != c]
+    top = query.name("t", sql.greatest(others))
+    shares = query.name("w", sql.total([query.exponential(name - top) for name in others]))
+    rest = query.name("w", _at_least(shares, MIN_PROBABILITY))
+    z = query.name("z", log_p[c] - (top + sql.log(rest)))
+    low = _at_least(z, -MAX_LOG_ODDS)
+    return query.name("z", sql.case((z > MAX_LOG_ODDS, MAX_LOG_ODDS), default=low))
+
+
+def _at_least(x: Tree, least: float) -> Tree:
+    """x, or `least` where it is smaller; NULL stays NULL, which GREATEST would drop."""
+    return sql.case((x < least, least), default=x)
+
+
+def _interpolated(columns: Columns, correction: Correction, c: int, z: Tree) -> Tree:
+    """The name of the piecewise linear function of class c at z."""
+    query = columns.query
+    knots, values = correction.knots[c], correction.values[c]
+    rises = np.diff(knots)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slopes = np.where(rises > 0.0, np.diff(values) / rises, 0.0)
+    cells = list(range(1, len(knots) + 2))
+    cell = query.name("c", interval_tree(z, knots.tolist(), cells))
+    slope = query.looked_up([0.0, *slopes, 0.0], cell)
+    start = query.looked_up([knots[0], *knots], cell)
+    value = query.looked_up([values[0], *values], cell)
+    return query.name("f", slope * (z - start) + value)
