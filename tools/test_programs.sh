@@ -6,6 +6,7 @@ set -euo pipefail
 
 missing=()
 compgen -G '/usr/lib/postgresql/*/bin/initdb' > /dev/null || missing+=(postgresql)
+command -v mariadbd > /dev/null || missing+=(mariadb-server)
 command -v java > /dev/null || missing+=(openjdk-17-jre-headless)
 command -v clang++ > /dev/null || missing+=(clang)
 browser=()

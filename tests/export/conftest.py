@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from export.databases import EVERYWHERE, DuckDB, Postgres, Spark, SQLite
+from export.databases import EVERYWHERE, DuckDB, MySQL, Postgres, Spark, SQLite
 
 
 @pytest.fixture(params=EVERYWHERE)
@@ -14,8 +14,8 @@ def database(request):
         found = DuckDB()
     elif request.param == "postgres":
         found = Postgres(request.getfixturevalue("postgres_url"))
-    elif request.param == "sqlite":
-        found = SQLite()
+    elif request.param in ("sqlite", "mysql"):
+        found = SQLite() if request.param == "sqlite" else MySQL()
     else:
         found = Spark(request.getfixturevalue("spark"))
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from typing import Any
 
@@ -9,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from servers.mysql import server
 from servers.spark import on_spark
 
-__all__ = ["EVERYWHERE", "DuckDB", "Postgres", "SQLite", "Spark", "check_same", "scored"]
+__all__ = ["EVERYWHERE", "DuckDB", "MySQL", "Postgres", "SQLite", "Spark", "check_same", "scored"]
 
 ID = "row id"
 
@@ -70,6 +72,74 @@ class Postgres:
 
     def close(self) -> None:
         self.connection.close()
+
+
+class MySQL:
+    """Tables of a database that is dropped."""
+
+    dialect = "mysql"
+    TYPES = (
+        (pa.types.is_floating, "DOUBLE"),
+        (pa.types.is_integer, "BIGINT"),
+        (pa.types.is_boolean, "BOOLEAN"),
+        (pa.types.is_date, "DATE"),
+    )
+
+    def __init__(self) -> None:
+        self.server = server()
+        self.run("DROP DATABASE IF EXISTS rows_of_test; CREATE DATABASE rows_of_test;", "mysql")
+
+    def run(self, statements: str, database: str = "rows_of_test") -> list[Any]:
+        return self.server.run(f"USE {database};\n{statements}")
+
+    @staticmethod
+    def _quoted(name: str) -> str:
+        return "`" + name.replace("`", "``") + "`"
+
+    @staticmethod
+    def _literal(value: Any) -> str:
+        if value is None or (isinstance(value, float) and not math.isfinite(value)):
+            return "NULL"  # it has no other numbers
+        if isinstance(value, str):
+            return f"CONVERT(X'{value.encode().hex()}' USING utf8mb4)"
+        return repr(value) if isinstance(value, bool | int | float) else f"'{value}'"
+
+    def hold(self, name: str, table: pa.Table) -> None:
+        string = "TEXT CHARACTER SET utf8mb4"
+        kinds = [
+            next((kind for is_, kind in self.TYPES if is_(t)), string) for t in table.schema.types
+        ]
+        names = map(self._quoted, table.column_names)
+        declared = ", ".join(f"{column} {kind}" for column, kind in zip(names, kinds, strict=True))
+        rows = zip(*table.to_pydict().values(), strict=True)
+        values = ",\n".join(f"({', '.join(map(self._literal, row))})" for row in rows)
+        own = self._quoted(name)
+        self.run(
+            f"DROP TABLE IF EXISTS {own}; CREATE TABLE {own} ({declared});\n"
+            f"INSERT INTO {own} VALUES {values};"
+        )
+
+    def select(self, statement: str) -> pa.Table:
+        self.run(f"DROP TABLE IF EXISTS `the result`; CREATE TABLE `the result` AS {statement};")
+        names = self.run(
+            "SELECT JSON_QUOTE(column_name) FROM information_schema.columns "
+            "WHERE table_schema = DATABASE() AND table_name = 'the result' "
+            "ORDER BY ordinal_position;"
+        )
+        every = ", ".join(map(self._quoted, names))
+        rows = self.run(f"SELECT JSON_ARRAY({every}) FROM `the result`;")
+        self.run("DROP TABLE `the result`;")
+        columns = zip(*rows, strict=True)
+        return pa.table({name: [*own] for name, own in zip(names, columns, strict=True)})
+
+    def names(self) -> list[str]:
+        return self.run(
+            "SELECT JSON_QUOTE(table_name) FROM information_schema.tables "
+            "WHERE table_schema = DATABASE() ORDER BY table_name;"
+        )
+
+    def close(self) -> None:
+        self.run("DROP DATABASE rows_of_test;")
 
 
 class SQLite:
@@ -154,6 +224,7 @@ EVERYWHERE = [
     pytest.param("duckdb", id="duckdb"),
     pytest.param("postgres", id="postgres"),
     pytest.param("sqlite", id="sqlite"),
+    pytest.param("mysql", id="mysql"),
     pytest.param("spark", id="spark", marks=on_spark),
 ]
 """Where a test is run that takes the fixture `database`."""

@@ -37,7 +37,6 @@ __all__ = [
     "greatest",
     "is_null",
     "literal",
-    "log",
     "total",
     "whole",
 ]
@@ -98,11 +97,6 @@ def greatest(values: Sequence[Tree]) -> Tree:
         parts = [values[i : i + CHUNK] for i in range(0, len(values), CHUNK)]
         return greatest([greatest(part) for part in parts])
     return values[0] if len(values) == 1 else call("GREATEST", *values)
-
-
-def log(x: Tree) -> Tree:
-    """log x of x ≥ 0, −∞ for 0."""
-    return case((x > 0, call("LN", x)), default=-np.inf)
 
 
 # ---- writing them in a dialect -------------------------------------------------------------------
@@ -280,6 +274,13 @@ class Query:
         if not self.dialect.is_guarded:
             return power
         return case((x > -700, power), (x <= -700, 0.0))
+
+    def log(self, x: Tree) -> Tree:
+        """log x of x ≥ 0, −∞ for 0."""
+        whens: list[tuple[Value, Value]] = [(x > 0, call("LN", x))]
+        if not self.dialect.has_infinity:  # what stands for ∞ has a logarithm
+            whens = [(x >= np.inf, np.inf), *whens]
+        return case(*whens, default=-np.inf)
 
     def product(self, x: Tree, factor: float) -> Tree:
         """x·factor, which may be infinite."""

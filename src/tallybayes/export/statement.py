@@ -263,7 +263,7 @@ def _isotonic(
             f"which to_sql writes for {MAX_CLASSES} at most: use calibrate='temperature'"
         )
     shares = [query.name("e", query.exponential(d)) for d in differences]
-    log_sum = query.name("w", sql.log(query.name("w", sql.total(shares))))
+    log_sum = query.name("w", query.log(query.name("w", sql.total(shares))))
     log_p = [query.name("l", _at_least(d - log_sum, -MAX_LOG_PROBABILITY)) for d in differences]
 
     def regressed_of(c: int) -> Tree:
@@ -289,7 +289,7 @@ def _log_odds(query: sql.Query, log_p: Sequence[Tree], c: int) -> Tree:
     top = query.name("t", sql.greatest(others))
     shares = query.name("w", sql.total([query.exponential(name - top) for name in others]))
     rest = query.name("w", _at_least(shares, MIN_PROBABILITY))
-    z = query.name("z", log_p[c] - (top + sql.log(rest)))
+    z = query.name("z", log_p[c] - (top + query.log(rest)))
     low = _at_least(z, -MAX_LOG_ODDS)
     return query.name("z", sql.case((z > MAX_LOG_ODDS, MAX_LOG_ODDS), default=low))
 

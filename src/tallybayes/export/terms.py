@@ -498,7 +498,7 @@ def _student(term: StudentTerm, columns: Columns) -> list[Tree]:
     for constant, half, mean, scale in zip(
         *(a.tolist() for a in (term.constant, term.half, term.mean, term.scale)), strict=True
     ):
-        tail = sql.log(columns.query.square(x, mean, scale) + 1.0) * half
+        tail = columns.query.log(columns.query.square(x, mean, scale) + 1.0) * half
         found.append(_known(columns, x, sql.literal(constant) - tail))
     return found
 
@@ -564,7 +564,7 @@ def _pooled(
     pool = query.name("z", sql.total(shares) * share)
     nothing = sql.exp.or_(sql.is_null(x), top <= -np.inf)
     return [
-        sql.case((nothing, 0.0), default=sql.log(own + pool) + top - less)
+        sql.case((nothing, 0.0), default=query.log(own + pool) + top - less)
         for own, less in zip(shares, shift, strict=True)
     ]
 
