@@ -61,49 +61,43 @@ BAD_VALUES = {
     "NaN for a bit": BadValue(np.nan, NO_NAN, (BernoulliNB,), {"binarize": None}),
     "NaN to truncate": BadValue(np.nan, NO_NAN, (CategoricalNB,), {"non_integer": "truncate"}),
 }
-BAD_VALUE_CASES = [
-    pytest.param(bad, NB, method, id=f"{kind}-{NB.__name__}-{method}")
+BAD_VALUES_OF_EACH = [
+    pytest.param(bad, NB, id=f"{kind}-{NB.__name__}")
     for kind, bad in BAD_VALUES.items()
     for NB in bad.estimators
-    for method in methods_of(NB)
 ]
 
 
-@pytest.mark.parametrize(("bad", "NB", "method"), BAD_VALUE_CASES)
-def test_a_bad_value_is_named_by_row_and_column(bad, NB, method):
+@pytest.mark.parametrize(("bad", "NB"), BAD_VALUES_OF_EACH)
+def test_a_bad_value_is_named_by_row_and_column(bad, NB):
     """The first one in reading order, although a column-wise layout meets another one before."""
     model, x, y = fitted(NB, SMALL, **bad.params)
     single = x[:1].copy()  # one row goes by the shortest path
     x[41, 2] = x[57, 0] = single[0, 1] = bad.value
     message = bad.message.format(place="row 41, column 2", NB=NB.__name__)
-    for hold in LAYOUTS.values():
-        for dtype in (np.float32, np.float64):
-            with refused(ValueError, message, model):
-                call(model, method, hold(x.astype(dtype)), y)
-    message = bad.message.format(place="row 0, column 1", NB=NB.__name__)
-    with refused(ValueError, message, model):
-        call(model, method, single, y[:1])
+    of_one = bad.message.format(place="row 0, column 1", NB=NB.__name__)
+    for method in methods_of(NB):
+        for hold in LAYOUTS.values():
+            for dtype in (np.float32, np.float64):
+                with refused(ValueError, message, model):
+                    call(model, method, hold(x.astype(dtype)), y)
+        with refused(ValueError, of_one, model):
+            call(model, method, single, y[:1])
 
 
-@pytest.mark.parametrize(("bad", "NB", "method"), BAD_VALUE_CASES)
-def test_a_bad_value_in_the_last_chunk_of_a_large_batch_leaves_nothing_counted(bad, NB, method):
+@pytest.mark.parametrize(("bad", "NB"), BAD_VALUES_OF_EACH)
+def test_a_bad_value_in_the_last_chunk_of_a_large_batch_leaves_nothing_counted(bad, NB):
     model, x, y = fitted(NB, LARGE, **bad.params)
     x[-1, -1] = bad.value
     message = bad.message.format(place=f"row {LARGE - 1}, column 3", NB=NB.__name__)
     for layout in ("dense", "csr"):
-        with refused(ValueError, message, model):
-            call(model, method, LAYOUTS[layout](x), y)
+        for method in (*LEARNING, "predict"):
+            with refused(ValueError, message, model):
+                call(model, method, LAYOUTS[layout](x), y)
 
 
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
-@pytest.mark.parametrize(
-    ("bad", "NB"),
-    [
-        pytest.param(bad, NB, id=f"{kind}-{NB.__name__}")
-        for kind, bad in BAD_VALUES.items()
-        for NB in bad.estimators
-    ],
-)
+@pytest.mark.parametrize(("bad", "NB"), BAD_VALUES_OF_EACH)
 def test_a_first_batch_that_is_refused_leaves_the_estimator_unfitted(bad, NB, method):
     model, (_, x, y) = NB(**bad.params), fitted(NB, SMALL, **bad.params)
     x[3, 1] = bad.value

@@ -30,12 +30,8 @@ def through_joblib(model, folder, **more):
 COPIES = {
     "copy": lambda model, folder: copy.copy(model),
     "deepcopy": lambda model, folder: copy.deepcopy(model),
-    **{
-        f"pickle {protocol}": lambda model, folder, p=protocol: pickle.loads(
-            pickle.dumps(model, protocol=p)
-        )
-        for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1)
-    },
+    "pickle": lambda model, folder: pickle.loads(pickle.dumps(model)),
+    "old pickle": lambda model, folder: pickle.loads(pickle.dumps(model, protocol=2)),
     "joblib": through_joblib,
     "compressed joblib": lambda model, folder: through_joblib(model, folder, compress=3),
     "memory map r": lambda model, folder: through_joblib(model, folder, mmap_mode="r"),
@@ -46,24 +42,22 @@ KINDS = pytest.mark.parametrize("kind", COPIES)
 
 @every()
 @KINDS
-@pytest.mark.parametrize("used", [False, True], ids=["fresh", "has predicted"])
-def test_a_copy_predicts_bit_for_bit_alike(NB, kind, used, tmp_path):
+def test_a_copy_predicts_bit_for_bit_alike(NB, kind, tmp_path):
     x, y = rows(classes=("a", "b", "c"))
     model = NB().fit(x, y)
-    if used:
-        model.predict_proba(x)
     held = state(model)
-    twin = COPIES[kind](model, tmp_path)
-    assert twin is not model
-    assert type(twin) is NB
-    assert state(twin) == state(model) == held
-    assert_same_predictions(twin, model, x)
-    assert twin.get_params() == model.get_params()
+    for _ in range(2):  # before and after it has predicted
+        twin = COPIES[kind](model, tmp_path)
+        assert twin is not model
+        assert type(twin) is NB
+        assert state(twin) == state(model) == held
+        assert_same_predictions(twin, model, x)
+        assert twin.get_params() == model.get_params()
 
 
 @every()
 @KINDS
-@pytest.mark.parametrize("rows_at_once", [1, 30, 9_000])
+@pytest.mark.parametrize("rows_at_once", [1, 9_000])
 def test_a_copy_and_its_original_learn_apart(NB, kind, rows_at_once, tmp_path):
     """Also where the copy's arrays are a file that is open for reading only."""
     x, y = rows()

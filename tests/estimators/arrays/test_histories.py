@@ -88,7 +88,7 @@ class History:
 
 
 @every()
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(20))
 def test_the_counts_are_those_of_the_rows_that_are_left(NB, seed, tmp_path):
     history = History(NB, seed, tmp_path)
     for _ in range(int(history.rng.integers(1, 12))):
