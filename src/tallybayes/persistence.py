@@ -145,6 +145,9 @@ def write(
         file.write(data)
 
 
+UNFORESEEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+
+
 @contextmanager
 def opened(path: str | os.PathLike[str] | BinaryIO, what: str) -> Iterator[tuple[Any, Tree]]:
     """Header and arrays of a model file; of an open file, from where it stands to its end.
@@ -170,15 +173,15 @@ def opened(path: str | os.PathLike[str] | BinaryIO, what: str) -> Iterator[tuple
     else:
         _need_binary(path, "rb")
         name, data = str(getattr(path, "name", f"the {type(path).__name__}")), path.read()
-    encoded, arrays = _unpacked(data, name)
     problem = f"{name} is whole, but is not a {what} of tallybayes as this version writes it"
     try:
+        encoded, arrays = _unpacked(data)
         yield _Decoder().decoded(encoded, 0), nested(arrays)
     except Unfit as error:
         raise ModelFileError(f"{problem}: {error}. Save the {what} again") from error
     except ModelFileError as error:
         raise ModelFileError(f"{name}: {error}") from error
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except (RecursionError, SafetensorError, *UNFORESEEN) as error:
         raise ModelFileError(
             f"{problem} ({type(error).__name__}: {error}): save the {what} again"
         ) from error
@@ -212,62 +215,37 @@ def _need_binary(file: Any, mode: str) -> None:
         )
 
 
-def _unpacked(data: bytes, name: str) -> tuple[Any, Arrays]:
-    """The inverse of :func:`_packed`; `name` is what errors call the file."""
+def _unpacked(data: bytes) -> tuple[Any, Arrays]:
+    """The inverse of :func:`_packed`."""
     at = _checksum_at(data)
     if at < 0:
         raise ModelFileError(
-            f"{name} is not a tallybayes model file, or its beginning is damaged: save a model "
-            "with model.save(path), and load pickles with pickle or joblib"
+            "this is not a tallybayes model file, or its beginning is damaged: save a model with "
+            "model.save(path), and load pickles with pickle or joblib"
         )
     if _checksum(data, at) != data[at : at + 64]:
         raise ModelFileError(
-            f"{name} is damaged: its checksum does not fit its content (it was cut off or altered "
+            "the file is damaged: its checksum does not fit its content (it was cut off or altered "
             "after it was saved). Take a fresh copy, or train again"
         )
-    head = _json(data[8 : 8 + int.from_bytes(data[:8], "little")], name)
-    meta = head.get("__metadata__") if isinstance(head, dict) else None
-    if not isinstance(meta, dict) or not all(isinstance(v, str) for v in meta.values()):
-        raise _foreign(name, "its header has no metadata")
-    if not {"format", "sha256", "tallybayes"} <= meta.keys():
-        raise _foreign(name, "its metadata lack the format, the checksum or the model")
-    if not meta["format"].isascii() or not meta["format"].isdecimal() or len(meta["format"]) > 9:
-        raise _foreign(name, f"its format is {meta['format'][:50]!r}")
+    head = fit(dict[str, Any], json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")]), "it")
+    meta = fit(dict[str, str], head.get("__metadata__"), "its metadata")
+    need({"format", "tallybayes"} <= meta.keys(), "its metadata have the format and the model")
+    need(re.fullmatch("[0-9]{1,9}", meta["format"]) is not None, "its format is a number")
     if int(meta["format"]) > FORMAT:
         raise ModelFileError(
-            f"{name} has format {meta['format']}; this version of tallybayes reads formats up to "
+            f"the file has format {meta['format']}; this version of tallybayes reads formats up to "
             f"{FORMAT}. Upgrade tallybayes to load it"
         )
-    return _json(meta["tallybayes"], name), _arrays(data, name)
-
-
-def _foreign(name: str, reason: str) -> ModelFileError:
-    return ModelFileError(f"{name} is whole, but no model of tallybayes: {reason}")
-
-
-def _json(text: str | bytes, name: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:  # no JSON, no UTF-8, or nested without end
-        raise _foreign(name, f"its header cannot be read ({type(error).__name__})") from error
-
-
-def _arrays(data: bytes, name: str) -> dict[str, NDArray[Any]]:
-    try:
-        views: Any = deserialize(data)  # type: ignore[no-untyped-call]
-        # which compares types, shapes and offsets with the file's size
-    except SafetensorError as error:
-        raise _foreign(name, f"its arrays cannot be read ({error})") from error
     arrays = {}
-    for key, view in views:
-        dtype = _DTYPES.get(view["dtype"])
-        if dtype is None:
-            raise _foreign(name, f"it holds an array of {view['dtype']}")
-        values = np.frombuffer(view["data"], dtype=dtype)
-        if max(view["shape"], default=0) > len(data):  # beside a 0, where any size would fit
-            raise _foreign(name, f"it holds an array of the shape {view['shape']}")
+    views: Any = deserialize(data)  # type: ignore[no-untyped-call]
+    for key, view in views:  # types, shapes and offsets of which fit the file's size
+        need(view["dtype"] in _DTYPES, f"it holds no array of {view['dtype']}")
+        values = np.frombuffer(view["data"], dtype=_DTYPES[view["dtype"]])
+        small = max(view["shape"], default=0) <= len(data)  # beside a 0, where any size would fit
+        need(small, f"it holds no array of the shape {view['shape']}")
         arrays[key] = values.reshape(view["shape"])
-    return arrays
+    return json.loads(meta["tallybayes"]), arrays
 
 
 # ---- values to JSON and back; sizes that a file states are checked before memory is allocated ----
@@ -313,20 +291,17 @@ def _encoded(value: Any) -> Any:
     )
 
 
-def _is_key(key: Any) -> bool:
-    if isinstance(key, tuple):
-        return all(map(_is_key, key))
-    return key is None or isinstance(key, bool | int | float | str)
+def _padding(strings: list[str], width: int) -> int:
+    """Bytes that an array of strings of one width takes beyond 16 a character."""
+    return len(strings) * width - 16 * sum(len(text) + 1 for text in strings)
 
 
 def dtype_of(text: Any) -> np.dtype[Any]:
     """The type of an array, from its name."""
-    if not isinstance(text, str) or not DTYPE.fullmatch(text):
-        raise ModelFileError(f"{str(text)[:100]!r} is not a type of an array")
-    try:
-        return np.dtype(text)
-    except TypeError:  # a wide float of another machine
-        raise ModelFileError(f"the type {text!r} is not known on this machine") from None
+    known = isinstance(text, str) and DTYPE.fullmatch(text) is not None
+    need(known, f"{str(text)[:100]!r} is not a type of an array")
+    found: np.dtype[Any] = constructed(np.dtype, text, text)  # none: a wide float of elsewhere
+    return found
 
 
 PYTHON_TYPES: dict[str, tuple[type, ...]] = {
@@ -335,6 +310,7 @@ PYTHON_TYPES: dict[str, tuple[type, ...]] = {
     "u": (int,),
     "f": (int, float),
     "U": (str,),
+    "O": (str, int, float, bool, NoneType),
 }
 
 
@@ -347,69 +323,49 @@ class _Decoder:
 
     def decoded(self, value: Any, depth: int) -> Any:
         if depth > MAX_DEPTH:
-            raise ModelFileError(f"values are nested more than {MAX_DEPTH} deep")
+            raise Unfit(f"values are nested more than {MAX_DEPTH} deep")
         if isinstance(value, list):
             return [self.decoded(v, depth + 1) for v in value]
         if not isinstance(value, dict):
             return value
         if value.keys() == {"tuple"} and isinstance(value["tuple"], list):
             return tuple([self.decoded(v, depth + 1) for v in value["tuple"]])
-        if value.keys() == {"dict"} and isinstance(value["dict"], list):
-            return self._dict(value["dict"], depth)
         if value.keys() == {"array", "values", "shape"}:
             return self._array(dtype_of(value["array"]), value["values"], value["shape"])
-        keys = ", ".join(map(repr, value))[:200]
-        raise ModelFileError(f"an object with the keys {keys} is not a value")
-
-    def _dict(self, pairs: list[Any], depth: int) -> dict[Any, Any]:
+        if value.keys() != {"dict"} or not isinstance(value["dict"], list):
+            keys = ", ".join(map(repr, value))[:200]
+            raise Unfit(f"an object with the keys {keys} is not a value")
         found: dict[Any, Any] = {}
-        for pair in pairs:
+        for pair in value["dict"]:
             if not isinstance(pair, list) or len(pair) != 2:
-                raise ModelFileError("a dict is written as pairs of a key and a value")
-            key, value = (self.decoded(v, depth + 1) for v in pair)
+                raise Unfit("a dict is written as pairs of a key and a value")
+            key, one = (self.decoded(v, depth + 1) for v in pair)
             if not _is_key(key) or key in found:
-                raise ModelFileError(f"{str(key)[:100]!r} is a key twice, or can be none")
-            found[key] = value
+                raise Unfit(f"{str(key)[:100]!r} is a key twice, or can be none")
+            found[key] = one
         return found
 
-    def _array(self, dtype: np.dtype[Any], items: Any, shape: Any) -> np.ndarray[Any, Any]:
-        if not isinstance(items, list) or not isinstance(shape, list) or len(shape) > 4:
-            raise ModelFileError("an array has a list of values, and at most four sizes")
-        if not all(type(n) is int and n >= 0 for n in shape):
-            raise ModelFileError(f"an array has the sizes {str(shape)[:100]}")
-        sizes = math.prod(max(n, 1) for n in shape)
-        if math.prod(shape) != len(items) or sizes > max(len(items), MAX_SIZES):
-            raise ModelFileError(f"{len(items)} values are not an array of {str(shape)[:100]}")
-        if dtype.kind == "O":
-            array = np.empty(len(items), dtype=object)
-            array[:] = [_scalar(v) for v in items]
-            return array.reshape(shape)
-        if any(type(v) not in PYTHON_TYPES[dtype.kind] for v in items):
-            raise ModelFileError(f"an array of {dtype} holds values of another type")
+    def _array(self, dtype: np.dtype[Any], items: Any, shape: Any) -> NDArray[Any]:
+        lists = isinstance(items, list) and isinstance(shape, list) and len(shape) <= 4
+        need(lists, "an array has a list of values, and at most four sizes")
+        fits = all(type(n) is int and n >= 0 for n in shape) and math.prod(shape) == len(items)
+        fits = fits and math.prod(max(n, 1) for n in shape) <= max(len(items), MAX_SIZES)
+        need(fits, "the sizes of an array are those of its values")
+        known = PYTHON_TYPES[dtype.kind]
+        need(all(type(v) in known for v in items), f"an array of {dtype.str} holds its own type")
         if dtype.kind == "U":
-            self._take_padding(items, dtype)
-        try:
-            return np.array(items, dtype=dtype).reshape(shape)
-        except OverflowError:
-            raise ModelFileError(f"an array of {dtype} holds numbers beyond it") from None
-
-    def _take_padding(self, strings: list[str], dtype: np.dtype[Any]) -> None:
-        self.padding -= max(0, _padding(strings, dtype.itemsize))
-        if self.padding < 0:
-            raise ModelFileError(f"strings are much shorter than their type, {dtype.str}")
-        if max(map(len, strings), default=0) * 4 > dtype.itemsize:
-            raise ModelFileError(f"an array of {dtype} holds longer strings")
+            self.padding -= max(0, _padding(items, dtype.itemsize))
+            need(self.padding >= 0, f"strings are much shorter than their type, {dtype.str}")
+            longest = max(map(len, items), default=0)
+            need(longest * 4 <= dtype.itemsize, f"an array of {dtype.str} holds no longer strings")
+        array: NDArray[Any] = constructed(np.array, f"an array of {dtype.str}", items, dtype=dtype)
+        return array.reshape(shape)
 
 
-def _padding(strings: list[str], width: int) -> int:
-    """Bytes that an array of strings of one width takes beyond 16 a character."""
-    return len(strings) * width - 16 * sum(len(text) + 1 for text in strings)
-
-
-def _scalar(value: Any) -> Any:
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    raise ModelFileError(f"an array holds a {type(value).__name__}, which is not a single value")
+def _is_key(key: Any) -> bool:
+    if isinstance(key, tuple):
+        return all(map(_is_key, key))
+    return key is None or isinstance(key, Label)
 
 
 # ---- rules for the values of a file: the annotations of what they become -------------------------

@@ -70,7 +70,7 @@ class Columns:
     terms: str = ""
 
     def __post_init__(self) -> None:
-        if self.open and self.levels is not None:
+        if self.open and self.levels:
             n_levels = np.array([len(self.levels[0]) + self._n_cells_beside], dtype=np.int64)
             object.__setattr__(self, "n_levels", n_levels)
 
