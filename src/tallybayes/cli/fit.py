@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from glob import has_magic
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from tallybayes.cli import options
 from tallybayes.cli.messages import USAGE, Failure
-from tallybayes.cli.options import FitOptions, class_weight_of, column_families_of, columns_of
+from tallybayes.cli.options import class_weight_of, column_families_of, columns_of
 from tallybayes.cli.quick_imports import import_estimators
 from tallybayes.cli.reading import TEXT_FORMATS, Reading, reads_training
-from tallybayes.errors import listed
+from tallybayes.errors import listed, suggestion
+from tallybayes.sources import is_remote, is_url
 
 if TYPE_CHECKING:
     from tallybayes.cli.files import Output
@@ -21,10 +25,13 @@ __all__ = ["fit"]
 
 PLAIN = "Plain naive Bayes (with --plain)"
 TEXT = "Models of text"
+ANALYZERS = ("auto", "word", "char", "char_wb", "cjk")
 
 
-@reads_training
-def fit(
+@dataclass(frozen=True)
+class FitOptions:
+    """The options of the command, and their meaning for models of tables and of text."""
+
     train: Annotated[
         list[str],
         typer.Argument(
@@ -32,8 +39,7 @@ def fit(
             help="Labelled rows; - is standard input. Or documents: a folder with a folder for "
             "each class, a mailbox (mbox) for each class, or one with the label in a header.",
         ),
-    ],
-    reading: Reading,
+    ]
     target: Annotated[
         str | None,
         typer.Option(
@@ -43,7 +49,7 @@ def fit(
             autocompletion=columns_of,
             help="The label's column (required for rows), or its header in a mailbox.",
         ),
-    ] = None,
+    ] = None
     output: Annotated[
         str | None,
         typer.Option(
@@ -52,7 +58,7 @@ def fit(
             metavar="MODEL",
             help="The model file (default: TRAIN with .tally as suffix).",
         ),
-    ] = None,
+    ] = None
     column: Annotated[
         list[str] | None,
         typer.Option(
@@ -63,16 +69,16 @@ def fit(
             "other families, such as gaussian or negative-binomial, with parameters as in "
             "'age=binned(bins=16)'; an unknown name lists them. May be repeated.",
         ),
-    ] = None,
+    ] = None
     interactions: Annotated[
         str,
         typer.Option(
             metavar="NUMBER|auto",
             help="The largest number of column pairs; auto chooses it by leave-one-out.",
         ),
-    ] = "auto",
-    parts: options.Parts = None,
-    group: options.Group = None,
+    ] = "auto"
+    parts: options.Parts = None
+    group: options.Group = None
     plain: Annotated[
         bool,
         typer.Option(
@@ -80,7 +86,7 @@ def fit(
             metavar="",
             help="Naive Bayes without weights and pairs.",
         ),
-    ] = False,
+    ] = False
     alpha: Annotated[
         str | None,
         typer.Option(
@@ -89,7 +95,7 @@ def fit(
             help="Pseudo-count added to each level and bin (default: 1); auto chooses it by "
             "leave-one-out.",
         ),
-    ] = None,
+    ] = None
     calibrate: Annotated[
         str | None,
         typer.Option(
@@ -97,7 +103,7 @@ def fit(
             rich_help_panel=PLAIN,
             help="Calibrate the probabilities on leave-one-out predictions.",
         ),
-    ] = None,
+    ] = None
     missing: Annotated[
         str | None,
         typer.Option(
@@ -105,7 +111,7 @@ def fit(
             rich_help_panel=PLAIN,
             help="Ignore missing values (the default), or treat them as a level.",
         ),
-    ] = None,
+    ] = None
     class_weight: Annotated[
         list[str] | None,
         typer.Option(
@@ -113,7 +119,7 @@ def fit(
             help="Weigh rows by their label: balanced gives the classes equal weight; a label that "
             "is not named weighs 1. May be repeated.",
         ),
-    ] = None,
+    ] = None
     ridge: Annotated[
         bool | None,
         typer.Option(
@@ -124,7 +130,7 @@ def fit(
             "model that is updated stays as good as new.",
             show_default=False,
         ),
-    ] = None,
+    ] = None
     analyzer: Annotated[
         str | None,
         typer.Option(
@@ -133,7 +139,7 @@ def fit(
             help="What documents are split into: word, char, char_wb (characters within words) or "
             "cjk; by default word, or char for Chinese, Japanese and Korean.",
         ),
-    ] = None,
+    ] = None
     ngrams: Annotated[
         str | None,
         typer.Option(
@@ -141,7 +147,7 @@ def fit(
             rich_help_panel=TEXT,
             help="How many of them a term has (default: 1-2).",
         ),
-    ] = None,
+    ] = None
     n_features: Annotated[
         int | None,
         typer.Option(
@@ -152,7 +158,7 @@ def fit(
             rich_help_panel=TEXT,
             help="Hash the terms into so many buckets, which bounds memory and drops their names.",
         ),
-    ] = None,
+    ] = None
     max_terms: Annotated[
         int | None,
         typer.Option(
@@ -163,7 +169,7 @@ def fit(
             help="Keep at most so many terms: when documents bring more, also with update, the "
             "rarest are dropped until half as many are left.",
         ),
-    ] = None,
+    ] = None
     unlabelled: Annotated[
         str | None,
         typer.Option(
@@ -173,7 +179,7 @@ def fit(
             "beside the folders of the classes. Each counts as this much of a labelled one, from "
             "0 to 1; auto chooses it by labelled documents that are held out.",
         ),
-    ] = None,
+    ] = None
     half_life: Annotated[
         float | None,
         typer.Option(
@@ -183,58 +189,211 @@ def fit(
             help="Let documents fade: after so many later ones, in the order in which they are "
             "read, a document has half its weight; here and in update.",
         ),
-    ] = None,
+    ] = None
     test: Annotated[
         str | None,
         typer.Option(
             metavar="FILE", help="Measure the model on these rows instead of on those left out."
         ),
-    ] = None,
+    ] = None
     estimate: Annotated[
         bool,
         typer.Option(metavar="", help="Without --test, measure on rows held out of the whole fit."),
-    ] = True,
-    page: options.Page = None,
-    force: options.Force = False,
-    json: options.Json = False,
-) -> None:
+    ] = True
+    page: options.Page = None
+    force: options.Force = False
+    json: options.Json = False
+
+    @property
+    def judged_on(self) -> list[str]:
+        """The rows that a page shows the model on."""
+        return self.train if self.test is None else [self.test]
+
+    @property
+    def model_path(self) -> str:
+        """Where the model goes.
+
+        Raises
+        ------
+        Failure
+            With the code for usage, where it needs a name.
+        """
+        if self.output is not None:
+            return self.output
+        if self.train == ["-"]:
+            raise Failure("from standard input the model needs a name: add -o MODEL", USAGE)
+        if len(self.train) > 1:
+            raise Failure("from several files the model needs a name: add -o MODEL", USAGE)
+        path = Path(self.train[0])
+        if is_url(self.train[0]):
+            raise Failure("from a database the model needs a name: add -o MODEL", USAGE)
+        if is_remote(self.train[0]):
+            raise Failure("from a URL the model needs a name: add -o MODEL", USAGE)
+        if has_magic(self.train[0]) and not path.exists():
+            raise Failure("from a pattern the model needs a name: add -o MODEL", USAGE)
+        if path.is_dir():
+            name = path.name or path.resolve().name  # of "." as well
+            return str(path.parent / f"{name}.tally")
+        return str(Path(self.train[0].removesuffix(".gz")).with_suffix(".tally"))
+
+    def table_settings(self) -> dict[str, Any]:
+        """The parameters of a model of tables.
+
+        Raises
+        ------
+        Failure
+            With the code for usage, for options that are wrong or of models of text.
+        """
+        self._need_no_text()
+        if not self.plain:
+            _need_plain(alpha=self.alpha, calibrate=self.calibrate, missing=self.missing)
+        elif self.interactions != "auto" or self.parts is not None:
+            option = "--interactions" if self.interactions != "auto" else "--parts"
+            raise Failure(f"{option} is for weighted models: omit --plain", USAGE)
+        missing = self.missing or "ignore"
+        if missing not in ("ignore", "level"):
+            raise Failure(f"--missing {missing!r} is neither ignore nor level", USAGE)
+        if self.calibrate not in (None, "temperature", "isotonic"):
+            raise Failure(
+                f"--calibrate {self.calibrate!r} is neither temperature nor isotonic", USAGE
+            )
+        if self.plain:
+            alpha = _alpha(self.alpha or "1")
+            return {"alpha": alpha, "missing": missing, "calibrate": self.calibrate}
+        return {
+            "interactions": options.number_or_auto("--interactions", self.interactions),
+            "parts": options.number_or_auto("--parts", self.parts or "auto", minimum=1),
+        }
+
+    def text_settings(self) -> dict[str, Any]:
+        """The parameters of a model of text.
+
+        Raises
+        ------
+        Failure
+            With the code for usage, for options that are wrong or of models of tables.
+        """
+        self._need_no_table()
+        if self.half_life is not None and not 0.0 < self.half_life < float("inf"):
+            raise Failure(f"--half-life {self.half_life:g} is not a number above 0", USAGE)
+        if self.half_life is not None and self.unlabelled is not None:
+            raise Failure(
+                "--half-life weighs documents by their age, and --unlabelled all of them alike: "
+                "give one of the two",
+                USAGE,
+            )
+        analyzer = "auto" if self.analyzer is None else self.analyzer
+        if analyzer not in ANALYZERS:
+            raise Failure(
+                f"--analyzer {analyzer!r} is not one of {listed(ANALYZERS)}."
+                f"{suggestion(analyzer, ANALYZERS)}",
+                USAGE,
+            )
+        return {
+            "ridge": self.ridge is not False,
+            "analyzer": analyzer,
+            "ngram_range": _ngrams(self.ngrams or "1-2"),
+            "n_features": self.n_features,
+            "max_terms": self.max_terms,
+            "unlabelled": None if self.unlabelled is None else _weight(self.unlabelled),
+            "half_life": self.half_life,
+        }
+
+    def _need_no_text(self) -> None:
+        for option, value in (
+            ("--ridge" if self.ridge else "--no-ridge", self.ridge),
+            ("--analyzer", self.analyzer),
+            ("--ngrams", self.ngrams),
+            ("--n-features", self.n_features),
+            ("--max-terms", self.max_terms),
+            ("--unlabelled", self.unlabelled),
+            ("--half-life", self.half_life),
+        ):
+            if value is not None:
+                raise Failure(
+                    f"{option} is for models of text, and this is one of tables: omit it, or "
+                    "declare the column of documents, as in --column body=text",
+                    USAGE,
+                )
+
+    def _need_no_table(self) -> None:
+        if self.plain:
+            raise Failure(
+                "--plain is for rows: for a model of a folder or mailbox that stays as good as new "
+                "under update and forget, --no-ridge",
+                USAGE,
+            )
+        for option, value in (
+            ("--interactions", None if self.interactions == "auto" else self.interactions),
+            ("--parts", self.parts),
+            ("--alpha", self.alpha),
+            ("--calibrate", self.calibrate),
+            ("--missing", self.missing),
+            ("--class-weight", self.class_weight),
+        ):
+            if value is not None:
+                raise Failure(
+                    f"{option} is for models of tables, and this is one of text: omit it", USAGE
+                )
+
+
+def _ngrams(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", text)
+    shortest, longest = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+    if not 1 <= shortest <= longest:
+        raise Failure(
+            f"--ngrams {text!r} is not a range from 1 on, such as 1-2, with the shorter length "
+            "first",
+            USAGE,
+        )
+    return shortest, longest
+
+
+def _weight(text: str) -> float | str:
+    if text == "auto":
+        return text
+    try:
+        weight = float(text)
+        if not 0.0 < weight <= 1.0:
+            raise ValueError
+    except ValueError:
+        raise Failure(
+            f"--unlabelled {text!r} is neither a weight above 0, at most 1, nor auto", USAGE
+        ) from None
+    return weight
+
+
+def _need_plain(**given: str | None) -> None:
+    """Raises where an option sets what a weighted model chooses by itself."""
+    for name, value in given.items():
+        if value is not None:
+            what = (
+                "takes missing values as evidence"
+                if name == "missing"
+                else "chooses that by itself"
+            )
+            raise Failure(f"--{name} is for --plain: a weighted model {what}", USAGE)
+
+
+def _alpha(text: str) -> float | str:
+    if text == "auto":
+        return text
+    try:
+        alpha = float(text)
+        if not 0.0 <= alpha < float("inf"):
+            raise ValueError
+    except ValueError:
+        raise Failure(f"--alpha {text!r} is neither a number from 0 on nor auto", USAGE) from None
+    return alpha
+
+
+@reads_training
+def fit(given: FitOptions, reading: Reading) -> None:
     """Train a model on a file and measure it.
 
     The model is naive Bayes with weighted columns, and with pairs of columns where they help. Of
     documents it is one of text, with weighted terms.
     """
-    given = FitOptions(
-        train=train,
-        target=target,
-        output=output,
-        column=column or [],
-        test=test,
-        estimate=estimate,
-        json=json,
-        interactions=interactions,
-        parts=parts,
-        plain=plain,
-        alpha=alpha,
-        calibrate=calibrate,
-        missing=missing,
-        class_weight=class_weight,
-        ridge=ridge,
-        analyzer=analyzer,
-        ngrams=ngrams,
-        n_features=n_features,
-        max_terms=max_terms,
-        unlabelled=unlabelled,
-        half_life=half_life,
-        page=page,
-        force=force,
-        group=group,
-    )
-    _fit(given, reading)
-
-
-# ---- what it fits: errors of options and files are raised before anything slow is imported -------
-def _fit(given: FitOptions, reading: Reading) -> None:
-    """Trains a text model of documents, or a table model of rows."""
     if given.unlabelled is not None and reading.skip_unlabelled:
         raise Failure(
             "--unlabelled learns from documents without a label, and --skip-unlabelled leaves them "
@@ -341,7 +500,7 @@ def _fit_rows(given: FitOptions, reading: Reading) -> None:
     settings = {} if text_columns else given.table_settings()
     weights = None if text_columns else class_weight_of(given.class_weight)
     if not given.plain:
-        _need_levels(given.column, families)
+        _need_levels(given.column or [], families)
     outputs = _outputs(given)
     from tallybayes.model_files import need_columns
     from tallybayes.sources import need_group, read_once
@@ -361,7 +520,7 @@ def _fit_rows(given: FitOptions, reading: Reading) -> None:
 
     left_out = [name for name, family in families.items() if family is None and name != group]
     source = reading.open(given.train, left_out=left_out, need=need)
-    table = given.plain or any(_has_parameters(text) for text in given.column)
+    table = given.plain or any(_has_parameters(text) for text in given.column or [])
     beside = [name for name, family in families.items() if family is None or name == group]
     beside += [] if group is None else [group]
     if text_columns and not table and {*source.header} <= {target, text_columns[0], *beside}:

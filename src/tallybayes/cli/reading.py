@@ -9,7 +9,7 @@ import functools
 import inspect
 import os
 from collections.abc import Callable, Collection
-from dataclasses import replace
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_type_hints
 
 import typer
@@ -26,28 +26,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TEXT_FORMATS",
-    "Block",
-    "Dates",
-    "Decimal",
-    "Delimiter",
-    "Encoding",
     "Flatten",
-    "FormatName",
-    "HeaderLine",
-    "Label",
-    "Names",
-    "NoUsualNulls",
-    "NullStrings",
     "Reading",
     "Sheet",
-    "Skip",
-    "SkipUnlabelled",
-    "Sql",
-    "TableName",
-    "TextColumn",
-    "Thousands",
     "UnionByName",
-    "Weight",
     "reads",
     "reads_labels",
     "reads_training",
@@ -58,111 +40,6 @@ __all__ = [
 PANEL = "Reading data"
 TEXT = "Reading text"
 
-Delimiter = Annotated[
-    str | None,
-    typer.Option(
-        metavar="CHAR",
-        rich_help_panel=PANEL,
-        help="The delimiter of CSV, tab, or blanks for runs of spaces and tabs; by default found "
-        "among , ; tab and |.",
-    ),
-]
-Decimal = Annotated[
-    str | None,
-    typer.Option(
-        metavar="CHAR",
-        rich_help_panel=PANEL,
-        help="The decimal sign of numbers in CSV, . or , (default: that of the model, else a "
-        "point).",
-    ),
-]
-Thousands = Annotated[
-    str | None,
-    typer.Option(
-        metavar="CHAR",
-        rich_help_panel=PANEL,
-        help="The sign between groups of three digits, as in 1.000,00: . , ' or space (default: "
-        "that of the model, else none).",
-    ),
-]
-Dates = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ORDER",
-        rich_help_panel=PANEL,
-        help="dmy or mdy: the order of dates such as 31.12.2020 or 12/31/2020, which are strings "
-        "by default. 2020-12-31, 2020/12/31, Dec 31 2020 and 31-Dec-20 are dates in any case.",
-    ),
-]
-HeaderLine = Annotated[
-    bool,
-    typer.Option(
-        "--header/--no-header",
-        rich_help_panel=PANEL,
-        show_default=False,
-        help="Whether the first line of CSV, or row of a sheet, has the names of the columns "
-        "(default: it has). Without one they are column1, column2, …, or those of --names.",
-    ),
-]
-Names = Annotated[
-    str | None,
-    typer.Option(
-        metavar="A,B,…",
-        rich_help_panel=PANEL,
-        help="The names of all columns of CSV or of a sheet, in place of those of the header.",
-    ),
-]
-Skip = Annotated[
-    int,
-    typer.Option(
-        metavar="N",
-        min=0,
-        rich_help_panel=PANEL,
-        show_default=False,
-        help="How many lines of CSV, or rows of a sheet, come before the header, or before the "
-        "first row.",
-    ),
-]
-FormatName = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        metavar="NAME",
-        rich_help_panel=PANEL,
-        help="csv, jsonl, parquet, arrow or excel, and for text mbox or text (a file is a "
-        "document); by default found from the content.",
-    ),
-]
-NullStrings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--null",
-        metavar="TEXT",
-        rich_help_panel=PANEL,
-        help="A string that means missing, besides empty cells, NA, NaN, null and their like, ? "
-        "and errors of Excel such as #N/A; NAME=TEXT in one column only. May be repeated.",
-        show_default=False,
-    ),
-]
-NoUsualNulls = Annotated[
-    bool,
-    typer.Option(
-        "--only-null",
-        metavar="",
-        rich_help_panel=PANEL,
-        help="Only empty cells and the strings of --null mean missing: NA, NaN, null, ? and their "
-        "like are text.",
-    ),
-]
-SkipUnlabelled = Annotated[
-    bool,
-    typer.Option(
-        "--skip-unlabelled",
-        metavar="",
-        rich_help_panel=PANEL,
-        help="Leave out rows without a label, and count them; by default they are an error.",
-    ),
-]
 Sheet = Annotated[
     str | None,
     typer.Option(
@@ -192,64 +69,6 @@ UnionByName = Annotated[
         help="Files may have other columns than the first; one that a file lacks is missing there.",
     ),
 ]
-Weight = Annotated[
-    str | None,
-    typer.Option(
-        "--weight",
-        metavar="COL",
-        autocompletion=columns_of,
-        rich_help_panel=PANEL,
-        help="A column with the weight of each row; by default that of the model, else 1. A row "
-        "of weight 5 counts as 5, and is still one observation: it is left out whole, and cells "
-        "of a contingency table are many. Give their rows as often as they were counted.",
-    ),
-]
-Encoding = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        rich_help_panel=PANEL,
-        help="The encoding of CSV and of documents, such as latin-1 or gb18030.",
-    ),
-]
-TextColumn = Annotated[
-    str | None,
-    typer.Option(
-        "--text",
-        metavar="COL",
-        rich_help_panel=TEXT,
-        help="The column of documents, if its name differs from that in the model.",
-    ),
-]
-Label = Annotated[
-    str | None,
-    typer.Option(
-        "--label",
-        metavar="LABEL",
-        rich_help_panel=TEXT,
-        help="Every document of DATA has this label.",
-    ),
-]
-Sql = Annotated[
-    str | None,
-    typer.Option(
-        "--sql",
-        metavar="SELECT",
-        rich_help_panel=PANEL,
-        help="The query whose rows are read, where DATA is a database: a DuckDB file, or "
-        "postgresql://user@host/database.",
-    ),
-]
-TableName = Annotated[
-    str | None,
-    typer.Option(
-        "--table",
-        metavar="NAME",
-        rich_help_panel=PANEL,
-        help="The table or view that is read, where DATA is a database.",
-    ),
-]
-Block = Annotated[int | None, typer.Option("--block", min=64, hidden=True, help="Bytes at a time.")]
 
 
 # ---- reading by these options: what a command opens, and what it may be given --------------------
@@ -259,6 +78,7 @@ LABEL_OPTIONS = ("skip_unlabelled", "label", "weight")  # options for where labe
 EXPECTED_OPTIONS = ("text", "label")  # and for where a model declares what is expected
 
 
+@dataclass(eq=False)
 class Reading:
     """How files are read, by the options of a command.
 
@@ -268,61 +88,194 @@ class Reading:
         With the code for usage, for an option that cannot be.
     """
 
-    null: list[str]
-    null_of: dict[str, list[str]]
-    text: TextColumn
-    label: Label
-    sql: Sql
-    table: TableName
+    delimiter: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CHAR",
+            rich_help_panel=PANEL,
+            help="The delimiter of CSV, tab, or blanks for runs of spaces and tabs; by default "
+            "found among , ; tab and |.",
+        ),
+    ] = None
+    decimal: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CHAR",
+            rich_help_panel=PANEL,
+            help="The decimal sign of numbers in CSV, . or , (default: that of the model, else a "
+            "point).",
+        ),
+    ] = None
+    thousands: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CHAR",
+            rich_help_panel=PANEL,
+            help="The sign between groups of three digits, as in 1.000,00: . , ' or space "
+            "(default: that of the model, else none).",
+        ),
+    ] = None
+    dates: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ORDER",
+            rich_help_panel=PANEL,
+            help="dmy or mdy: the order of dates such as 31.12.2020 or 12/31/2020, which are "
+            "strings by default. 2020-12-31, 2020/12/31, Dec 31 2020 and 31-Dec-20 are dates in "
+            "any case.",
+        ),
+    ] = None
+    header: Annotated[
+        bool,
+        typer.Option(
+            "--header/--no-header",
+            rich_help_panel=PANEL,
+            show_default=False,
+            help="Whether the first line of CSV, or row of a sheet, has the names of the columns "
+            "(default: it has). Without one they are column1, column2, …, or those of --names.",
+        ),
+    ] = True
+    names: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,…",
+            rich_help_panel=PANEL,
+            help="The names of all columns of CSV or of a sheet, in place of those of the header.",
+        ),
+    ] = None
+    skip: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=0,
+            rich_help_panel=PANEL,
+            show_default=False,
+            help="How many lines of CSV, or rows of a sheet, come before the header, or before the "
+            "first row.",
+        ),
+    ] = 0
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            rich_help_panel=PANEL,
+            help="csv, jsonl, parquet, arrow or excel, and for text mbox or text (a file is a "
+            "document); by default found from the content.",
+        ),
+    ] = None
+    null: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--null",
+            metavar="TEXT",
+            rich_help_panel=PANEL,
+            help="A string that means missing, besides empty cells, NA, NaN, null and their like, "
+            "? and errors of Excel such as #N/A; NAME=TEXT in one column only. May be repeated.",
+            show_default=False,
+        ),
+    ] = None
+    only_null: Annotated[
+        bool,
+        typer.Option(
+            "--only-null",
+            metavar="",
+            rich_help_panel=PANEL,
+            help="Only empty cells and the strings of --null mean missing: NA, NaN, null, ? and "
+            "their like are text.",
+        ),
+    ] = False
+    encoding: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel=PANEL,
+            help="The encoding of CSV and of documents, such as latin-1 or gb18030.",
+        ),
+    ] = "utf-8"
+    block: Annotated[
+        int | None, typer.Option("--block", min=64, hidden=True, help="Bytes at a time.")
+    ] = None
+    text: Annotated[
+        str | None,
+        typer.Option(
+            "--text",
+            metavar="COL",
+            rich_help_panel=TEXT,
+            help="The column of documents, if its name differs from that in the model.",
+        ),
+    ] = None
+    sql: Annotated[
+        str | None,
+        typer.Option(
+            "--sql",
+            metavar="SELECT",
+            rich_help_panel=PANEL,
+            help="The query whose rows are read, where DATA is a database: a DuckDB file, or "
+            "postgresql://user@host/database.",
+        ),
+    ] = None
+    table: Annotated[
+        str | None,
+        typer.Option(
+            "--table",
+            metavar="NAME",
+            rich_help_panel=PANEL,
+            help="The table or view that is read, where DATA is a database.",
+        ),
+    ] = None
+    union_by_name: UnionByName = False
+    flatten: Flatten = False
+    sheet: Sheet = None
+    skip_unlabelled: Annotated[
+        bool,
+        typer.Option(
+            "--skip-unlabelled",
+            metavar="",
+            rich_help_panel=PANEL,
+            help="Leave out rows without a label, and count them; by default they are an error.",
+        ),
+    ] = False
+    label: Annotated[
+        str | None,
+        typer.Option(
+            "--label",
+            metavar="LABEL",
+            rich_help_panel=TEXT,
+            help="Every document of DATA has this label.",
+        ),
+    ] = None
+    weight: Annotated[
+        str | None,
+        typer.Option(
+            "--weight",
+            metavar="COL",
+            autocompletion=columns_of,
+            rich_help_panel=PANEL,
+            help="A column with the weight of each row; by default that of the model, else 1. A "
+            "row of weight 5 counts as 5, and is still one observation: it is left out whole, and "
+            "cells of a contingency table are many. Give their rows as often as they were counted.",
+        ),
+    ] = None
 
-    def __init__(
-        self,
-        delimiter: Delimiter = None,
-        decimal: Decimal = None,
-        thousands: Thousands = None,
-        dates: Dates = None,
-        header: HeaderLine = True,
-        names: Names = None,
-        skip: Skip = 0,
-        format: FormatName = None,
-        null: NullStrings = None,
-        only_null: NoUsualNulls = False,
-        encoding: Encoding = "utf-8",
-        block: Block = None,
-        text: TextColumn = None,
-        sql: Sql = None,
-        table: TableName = None,
-        union_by_name: UnionByName = False,
-        flatten: Flatten = False,
-        sheet: Sheet = None,
-        skip_unlabelled: SkipUnlabelled = False,
-        label: Label = None,
-        weight: Weight = None,
-    ) -> None:
+    def __post_init__(self) -> None:
         known = (*ROW_FORMATS, *TEXT_FORMATS)
-        if format is not None and format not in known:
-            raise Failure(f"--format {format!r} is not one of {listed(known)}", USAGE)
-        self.only_null = only_null
-        self.null, self.null_of = _null_strings(null or [])
-        given = {"decimal": decimal, "thousands": thousands, "dates": dates}
-        self._given: dict[str, Any] = {n: v for n, v in given.items() if v is not None}
+        if self.format is not None and self.format not in known:
+            raise Failure(f"--format {self.format!r} is not one of {listed(known)}", USAGE)
+        self._queried = False
+        self.null_everywhere, self.null_of = _null_strings(self.null or [])
+        names = None if self.names is None else tuple(n.strip() for n in self.names.split(","))
         try:
-            self.layout: Layout = Layout(
-                delimiter=delimiter,
-                encoding=encoding,
-                header=header,
-                names=None if names is None else tuple(n.strip() for n in names.split(",")),
-                skip=skip,
+            self.layout = Layout(
+                delimiter=self.delimiter,
+                encoding=self.encoding,
+                header=self.header,
+                names=names,
+                skip=self.skip,
             )
             need_apart(self.layout, self._spelling(Spelling()))
         except ValueError as error:
             raise Failure(f"--{error}", USAGE) from None
-        self.format = format
-        self.text, self.label, self.weight = text, label, weight
-        self.skip_unlabelled = skip_unlabelled
-        self.block, self.union_by_name, self.flatten = block, union_by_name, flatten
-        self.sheet = sheet
-        self.sql, self.table, self._queried = sql, table, False
 
     def open_for(self, file: TableFile | DocumentFile, paths: list[str]) -> Any:
         """Rows for a model of tables, documents for one of text."""
@@ -381,15 +334,20 @@ class Reading:
     def _spelling(self, usual: Spelling) -> Spelling:
         """How strings are read: what the options leave open is as usual."""
         missing, missing_of = usual.missing, dict(usual.missing_of)
+        given: dict[str, Any] = {
+            "decimal": self.decimal,
+            "thousands": self.thousands,
+            "dates": self.dates,
+        }
         if self.only_null:
             missing, missing_of = ("",), {}
         for name, strings in self.null_of.items():
             missing_of[name] = tuple(dict.fromkeys([*missing_of.get(name, ()), *strings]))
         return replace(
             usual,
-            missing=tuple(dict.fromkeys([*missing, *self.null])),
+            missing=tuple(dict.fromkeys([*missing, *self.null_everywhere])),
             missing_of=missing_of,
-            **self._given,
+            **{name: value for name, value in given.items() if value is not None},
         )
 
     def _database(self, paths: list[str]) -> dict[str, Any]:
@@ -532,21 +490,32 @@ def reads_training(run: Callable[..., None]) -> Callable[..., None]:
 def reads(
     run: Callable[..., None], *, without: tuple[str, ...] = LABEL_OPTIONS
 ) -> Callable[..., None]:
-    """A command that reads data: its parameter `reading` becomes the options of Reading."""
+    """A command that reads data: a parameter that is a dataclass becomes options, one for each of
+    its fields; those of :class:`Reading` come last."""
     hints = get_type_hints(run, include_extras=True)
-    more = get_type_hints(Reading.__init__, include_extras=True)
-    own = list(inspect.signature(run).parameters.values())
-    options = list(inspect.signature(Reading.__init__).parameters.values())[1:]
-    options = [p for p in options if p.name not in without]
-    names = [p.name for p in options]
-    parameters = [p.replace(annotation=hints[p.name]) for p in own if p.name != "reading"]
-    parameters += [p.replace(annotation=more[p.name]) for p in options]
+    parameters: list[inspect.Parameter] = []
+    groups: dict[str, tuple[Any, list[str]]] = {}
+    own = inspect.signature(run).parameters.values()
+    for parameter in sorted(own, key=lambda p: hints[p.name] is Reading):
+        kind = hints[parameter.name]
+        if not is_dataclass(kind):
+            parameters.append(parameter.replace(annotation=kind))
+            continue
+        known = get_type_hints(kind, include_extras=True)
+        named = [f for f in fields(kind) if f.name not in without]
+        groups[parameter.name] = kind, [f.name for f in named]
+        for f in named:
+            default = inspect.Parameter.empty if f.default is MISSING else f.default
+            parameters.append(
+                parameter.replace(name=f.name, default=default, annotation=known[f.name])
+            )
 
     @functools.wraps(run)
     def command(**given: Any) -> None:
-        reading = Reading(**{name: given.pop(name) for name in names})
+        for name, (kind, names) in groups.items():
+            given[name] = kind(**{option: given.pop(option) for option in names})
         _need_files(given)
-        run(**given, reading=reading)
+        run(**given)
 
     command.__dict__["__signature__"] = inspect.Signature(parameters)
     command.__annotations__ = {p.name: p.annotation for p in parameters}

@@ -6,16 +6,18 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.errors import OptionError, SourceError, called, listed, suggestion
-from tallybayes.estimators.read_by import ReadBy
 from tallybayes.progress import reading_shown
 from tallybayes.sources.places import Named, need_target
 from tallybayes.tables.values import as_text
+
+if TYPE_CHECKING:
+    from tallybayes.estimators.read_by import ReadBy
 
 __all__ = ["MAX_SAMPLE_ROWS", "ChosenRows", "KnownClasses", "Replace", "digest_of", "need_columns"]
 
