@@ -29,7 +29,9 @@ PUBLIC = (
     "tallybayes.distributions",
     "tallybayes.errors",
     "tallybayes.families",
+    "tallybayes.model_files",
     "tallybayes.plots",
+    "tallybayes.sources",
     "tallybayes.testing",
     "tallybayes.text",
 )

@@ -30,7 +30,7 @@ _HOME = {
     "Smooth": "tallybayes.families.smooth",
     "Text": "tallybayes.families.text",
     "family_names": "tallybayes.families.registry",
-    "family_of_name": "tallybayes.families.registry",
+    "family_of_text": "tallybayes.families.named",
     "register_family": "tallybayes.families.registry",
 }
 
@@ -56,7 +56,7 @@ __all__ = [
     "Smooth",
     "Text",
     "family_names",
-    "family_of_name",
+    "family_of_text",
     "register_family",
 ]
 
@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from tallybayes.families.contract import Family, LevelFamily, NumberDensity, NumberFamily
     from tallybayes.families.gaussian import Gaussian
     from tallybayes.families.multinomial import Complement, Multinomial
+    from tallybayes.families.named import family_of_text
     from tallybayes.families.negative_binomial import NegativeBinomial
     from tallybayes.families.poisson import Poisson
     from tallybayes.families.priors import (
@@ -77,7 +78,7 @@ if TYPE_CHECKING:
         NormalInverseGamma,
         NormalInverseWishart,
     )
-    from tallybayes.families.registry import family_names, family_of_name, register_family
+    from tallybayes.families.registry import family_names, register_family
     from tallybayes.families.smooth import Smooth
     from tallybayes.families.text import Text
 
