@@ -3,13 +3,14 @@ merge | show``. Nothing else imports this package; it needs the extra ``cli``.""
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import os
 import sys
+from atexit import _run_exitfuncs
 from collections.abc import Sequence
 from io import TextIOWrapper
 from itertools import pairwise
+from os import _exit
 from typing import Any, Never
 
 from tallybayes.cli import messages
@@ -36,7 +37,7 @@ def command() -> Never:
     except SystemExit as done:
         code = done.code
     with contextlib.suppress(KeyboardInterrupt):  # the work is done
-        atexit._run_exitfuncs()
+        _run_exitfuncs()
     _leave(code if isinstance(code, int) else int(code is not None))
 
 
@@ -88,4 +89,4 @@ def _leave(code: int) -> Never:
         sys.stdout.flush()
     with contextlib.suppress(OSError):
         sys.stderr.flush()
-    os._exit(code)
+    _exit(code)

@@ -503,20 +503,18 @@ def _fit_rows(given: FitOptions, reading: Reading) -> None:
         _need_levels(given.column or [], families)
     outputs = _outputs(given)
     from tallybayes.model_files import need_columns
-    from tallybayes.sources import need_group, read_once
+    from tallybayes.sources import read_once
 
     target, group = given.target, given.group
 
-    def need(header: Any) -> None:
+    def need(rows: Any) -> None:
         if target is None:
             raise Failure(
                 "Missing option '--target' / '-t': the label's column. The columns of "
-                f"{header.name} are {listed(header.header)}",
+                f"{rows.name} are {listed(rows.header)}",
                 USAGE,
             )
-        need_columns(header, target, families)
-        if group is not None:
-            need_group(header, group, target, reading.weight)
+        need_columns(rows, target, families, group=group)
 
     left_out = [name for name, family in families.items() if family is None and name != group]
     source = reading.open(given.train, left_out=left_out, need=need)

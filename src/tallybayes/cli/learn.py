@@ -170,7 +170,7 @@ def count(
     rows = reading.open(
         data,
         left_out=[name for name, family in families.items() if family is None],
-        need=lambda header: need_columns(header, target, families),
+        need=lambda rows: need_columns(rows, target, families),
     )
     import_estimators()
     from tallybayes.cli.console import document, line, number_of, progress, say

@@ -35,8 +35,7 @@ __all__ = [
 # ---- what a shell completes: the names of columns, read from the header of the data --------------
 def columns_of(ctx: Any, incomplete: str) -> list[str]:
     """The columns of the data on the line so far that begin with what was typed."""
-    from tallybayes import files
-    from tallybayes.sources import header_of
+    from tallybayes.sources import open_rows
 
     names: list[str] = []
     how = {"sheet": ctx.params.get("sheet"), "flatten": bool(ctx.params.get("flatten"))}
@@ -45,7 +44,7 @@ def columns_of(ctx: Any, incomplete: str) -> list[str]:
         if not os.path.exists(path):
             continue
         try:
-            names += header_of(files(path, **how))
+            names += open_rows(path, **how).header
         except Exception:
             continue
     return [name for name in dict.fromkeys(names) if name.startswith(incomplete)]

@@ -22,7 +22,7 @@ from tallybayes.sources import Layout, Spelling, need_apart
 
 if TYPE_CHECKING:
     from tallybayes.model_files import DocumentFile, TableFile
-    from tallybayes.sources import DocumentSource, Header, Rows
+    from tallybayes.sources import DocumentSource, Rows
 
 __all__ = [
     "TEXT_FORMATS",
@@ -288,11 +288,11 @@ class Reading:
         paths: list[str],
         file: TableFile | None = None,
         left_out: Collection[str] = (),
-        need: Callable[[Header], None] | None = None,
+        need: Callable[[Rows], None] | None = None,
     ) -> Rows:
         """Rows with these options; what they leave open is as it was for the model. `need` looks
         at the columns before anything slow is imported."""
-        from tallybayes.sources import Header, need_weight, open_rows
+        from tallybayes.sources import open_rows
 
         interrupts.keep_from_arrow()
         self._need_tables()
@@ -318,17 +318,16 @@ class Reading:
             block=self.block,
             **self._database(paths),
         )
-        header = Header(rows.name, rows.header)
         if need is not None:
-            need(header)
+            need(rows)
         for name in self.null_of:
-            if name not in header.header:
+            if name not in rows.header:
                 raise Failure(
                     f"--null names the column {name!r}, which {rows.name} does not have; its "
-                    f"columns are {listed(header.header)}.{suggestion(name, header.header)}"
+                    f"columns are {listed(rows.header)}.{suggestion(name, rows.header)}"
                 )
         if self.weight is not None:
-            need_weight(header, self.weight)
+            rows.need_weights()
         return rows
 
     def _spelling(self, usual: Spelling) -> Spelling:

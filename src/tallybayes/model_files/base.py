@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tallybayes.errors import OptionError, SourceError, called, listed, suggestion
 from tallybayes.progress import reading_shown
-from tallybayes.sources.places import Named, need_target
+from tallybayes.sources.places import Named, need_group, need_target
 from tallybayes.tables.values import as_text
 
 if TYPE_CHECKING:
@@ -176,7 +176,11 @@ class ChosenRows:
 
 # ---- the columns that a fit needs ----------------------------------------------------------------
 def need_columns(
-    source: Named, target: str, families: dict[str, Any], weight: str | None = None
+    source: Named,
+    target: str,
+    families: dict[str, Any],
+    weight: str | None = None,
+    group: str | None = None,
 ) -> None:
     """Raises where the columns of the training rows are not those that are named.
 
@@ -188,6 +192,8 @@ def need_columns(
         By the column's name.
     weight : str, optional
         The column of weights.
+    group : str, optional
+        The column of groups of rows.
     """
     columns = source.header
     need_target(source, target, columns)
@@ -214,3 +220,5 @@ def need_columns(
             f"{source.name} has no column beside {target!r} to learn from (is the "
             f"{called('delimiter')} another?)"
         )
+    if group is not None:
+        need_group(source, group, target, weight)

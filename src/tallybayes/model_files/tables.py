@@ -48,7 +48,7 @@ from tallybayes.progress import reading_shown
 from tallybayes.sources.cells import Kind
 from tallybayes.sources.contract import RowsKept
 from tallybayes.sources.opening import header_hint
-from tallybayes.sources.places import need_group, need_kept, need_target, need_weight
+from tallybayes.sources.places import need_group, need_kept, need_target
 from tallybayes.sources.reading import Plan, Rows
 from tallybayes.tables import Column, Empty, Numbers, Table
 from tallybayes.tables.columns import stacked, values_of
@@ -511,7 +511,7 @@ class TableFile(KnownClasses):
         labels = self.own_labels if learning else None
         weight = rows.weight if target is not None else None
         if weight is not None:
-            need_weight(rows, weight)
+            rows.need_weights()
             if weight in self.names or weight == target:
                 raise OptionError(
                     f"{called('weight')} {weight!r} is a column that the model predicts from, or "

@@ -13,11 +13,9 @@ _HOME = {
     "FORMATS": "tallybayes.sources.opening",
     "replacing": "tallybayes.replacing",
     "DocumentSource": "tallybayes.sources.document_source",
-    "Header": "tallybayes.sources.places",
     "Layout": "tallybayes.sources.options",
     "Rows": "tallybayes.sources.reading",
     "Spelling": "tallybayes.sources.options",
-    "header_of": "tallybayes.sources.files",
     "holds_data": "tallybayes.sources.files",
     "is_database": "tallybayes.sources.files",
     "is_model": "tallybayes.sources.places",
@@ -27,9 +25,7 @@ _HOME = {
     "need_apart": "tallybayes.sources.options",
     "need_data": "tallybayes.sources.places",
     "need_folder": "tallybayes.sources.places",
-    "need_group": "tallybayes.sources.places",
     "need_model": "tallybayes.sources.places",
-    "need_weight": "tallybayes.sources.places",
     "open_rows": "tallybayes.sources.reading",
     "read_once": "tallybayes.sources.opening",
     "shown_path": "tallybayes.sources.databases.names",
@@ -38,11 +34,9 @@ _HOME = {
 __all__ = [
     "FORMATS",
     "DocumentSource",
-    "Header",
     "Layout",
     "Rows",
     "Spelling",
-    "header_of",
     "holds_data",
     "is_database",
     "is_model",
@@ -52,9 +46,7 @@ __all__ = [
     "need_apart",
     "need_data",
     "need_folder",
-    "need_group",
     "need_model",
-    "need_weight",
     "open_rows",
     "read_once",
     "replacing",
@@ -66,17 +58,14 @@ if TYPE_CHECKING:
     from tallybayes.sources.databases.names import is_url, shown_path
     from tallybayes.sources.document_source import DocumentSource
     from tallybayes.sources.documents import kind_of_input
-    from tallybayes.sources.files import header_of, holds_data, is_database
+    from tallybayes.sources.files import holds_data, is_database
     from tallybayes.sources.opening import FORMATS, is_remote, read_once
     from tallybayes.sources.options import Layout, Spelling, need_apart
     from tallybayes.sources.places import (
-        Header,
         is_model,
         need_data,
         need_folder,
-        need_group,
         need_model,
-        need_weight,
     )
     from tallybayes.sources.reading import Rows, open_rows
 

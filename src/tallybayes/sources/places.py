@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from glob import has_magic
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from tallybayes.errors import OptionError, SourceError, called, listed, suggestion
 from tallybayes.replacing import need_writable
@@ -21,7 +21,6 @@ from tallybayes.sources.opening import (
 )
 
 __all__ = [
-    "Header",
     "Named",
     "is_model",
     "need_data",
@@ -91,13 +90,6 @@ def is_model(path: str) -> bool:
 
 
 # ---- columns -------------------------------------------------------------------------------------
-class Header(NamedTuple):
-    """The columns of a source, before it is opened for its rows."""
-
-    name: str
-    header: list[str]
-
-
 class Named(Protocol):
     """Anything with columns: rows of tables, or of documents."""
 

@@ -40,6 +40,7 @@ from tallybayes.sources.files import (
     source_of_paths,
 )
 from tallybayes.sources.options import Spelling
+from tallybayes.sources.places import need_weight
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table, arrow
 from tallybayes.tables.columns import strings_of, values_of
 from tallybayes.threads import in_order
@@ -181,6 +182,11 @@ class Rows:
         self.spelling = spelling
         for file in self._of_text:
             file.spelling = spelling
+
+    def need_weights(self) -> None:
+        """Raises where there is no such column of weights."""
+        if self.weight is not None:
+            need_weight(self, self.weight)
 
     # ---- as a source -----------------------------------------------------------------------------
     @property
