@@ -52,7 +52,7 @@ def test_the_binding_uses_the_stable_abi_alone():
     ],
 )
 def test_a_call_outside_the_stable_abi_is_found(call):
-    source = (KERNELS / "bind/one_row/values.hpp").read_text()
+    source = (KERNELS / "bind/rows.hpp").read_text()
     broken = source.replace("PyTuple_Size(p)", call, 1)
     assert broken != source
     assert outside_the_stable_abi(names_of_python(broken)) == [call.partition("(")[0]]

@@ -1,18 +1,23 @@
 // The compiled module: instruction sets, and its parts. Each part checks types, shapes and strides of
 // numpy arrays, releases the GIL, and returns faults as flags for Python to word.
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include <atomic>
 #include <string>
 #include <vector>
 
 #include "bind/arrays.hpp"
-#include "bind/modules.hpp"
 
-namespace nb = nanobind;
-using namespace nb::literals;
+// the parts, each in a file of its own: compiling them takes a while
+void bind_counts(nanobind::module_& m);
+void bind_documents(nanobind::module_& m);
+void bind_leave_one_out(nanobind::module_& m);
+void bind_live_documents(nanobind::module_& m);
+void bind_row_counter(nanobind::module_& m);
+void bind_row_scorer(nanobind::module_& m);
+void bind_scores(nanobind::module_& m);
+void bind_text(nanobind::module_& m);
+void bind_weighted(nanobind::module_& m);
 
 namespace {
 
@@ -43,12 +48,6 @@ const std::vector<InstructionSet>& instruction_sets() {
 
 std::atomic<const InstructionSet*> chosen{nullptr};
 
-}  // namespace
-
-const tb::Loops& tb::chosen_loops() { return *chosen.load()->loops(); }
-
-namespace {
-
 std::vector<std::string> available_instruction_sets() {
     std::vector<std::string> names;
     for (auto& set : instruction_sets())
@@ -69,6 +68,8 @@ void use_instruction_set(const std::string& name) {
 
 }  // namespace
 
+const tb::Loops& tb::chosen_loops() { return *chosen.load()->loops(); }
+
 NB_MODULE(_kernels, m) {
     // the best instruction set of this machine, unless use_instruction_set says otherwise
     for (auto& set : instruction_sets())
@@ -76,30 +77,14 @@ NB_MODULE(_kernels, m) {
 
     m.def("available_instruction_sets", &available_instruction_sets);
     m.def("instruction_set", [] { return std::string(chosen.load()->name); });
-    m.def("use_instruction_set", &use_instruction_set, "name"_a);
+    def(m, "use_instruction_set", &use_instruction_set, "name");
     m.attr("NOT_FINITE") = static_cast<int>(NOT_FINITE);
     m.attr("NEGATIVE") = static_cast<int>(NEGATIVE);
     m.attr("NOT_INTEGER") = static_cast<int>(NOT_INTEGER);
     m.attr("OUT_OF_RANGE") = static_cast<int>(OUT_OF_RANGE);
     nb::set_leak_warnings(false);  // objects that live to the end of the process are not a leak
 
-    bind_bins(m);
-    bind_count_scores(m);
-    bind_choice(m);
-    bind_counts(m);
-    bind_cross(m);
-    bind_documents(m);
-    bind_leave_one_out(m);
-    bind_live_documents(m);
-    bind_numpy_strings(m);
-    bind_pairs(m);
-    bind_pooled(m);
-    bind_records(m);
-    bind_row_counter(m);
-    bind_row_scorer(m);
-    bind_scores(m);
-    bind_sparse_counts(m);
-    bind_strings(m);
-    bind_text(m);
-    bind_weights(m);
+    for (auto* part : {bind_counts, bind_documents, bind_leave_one_out, bind_live_documents,
+                       bind_row_counter, bind_row_scorer, bind_scores, bind_text, bind_weighted})
+        part(m);
 }

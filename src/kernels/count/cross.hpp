@@ -21,19 +21,9 @@ constexpr i64 CROSS_ROWS = 8192;
 inline i64 pairs_of(i64 d) { return d * (d + 1) / 2; }
 inline i64 pair_at(i64 i, i64 j) { return i >= j ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i; }
 
-template <class T>
-struct CrossTotals {  // n (classes,), s1 (classes, d), s2 (classes, pairs); T may be const double
-    T *n_hi, *s1_hi, *s1_lo, *s2_hi, *s2_lo, *n_lo;
-    Double2 n(i64 k) const { return {n_hi[k], n_lo[k]}; }
-    Double2 s1(i64 i) const { return {s1_hi[i], s1_lo[i]}; }
-    Double2 s2(i64 i) const { return {s2_hi[i], s2_lo[i]}; }
-    void set_n(i64 k, Double2 a) const { n_hi[k] = a.hi, n_lo[k] = a.lo; }
-    void set_s1(i64 i, Double2 a) const { s1_hi[i] = a.hi, s1_lo[i] = a.lo; }
-    void set_s2(i64 i, Double2 a) const { s2_hi[i] = a.hi, s2_lo[i] = a.lo; }
-};
-
+// MomentTotals of products have n (classes,), s1 (classes, d) and s2 (classes, pairs).
 // to += factor · from, both about the same origin.
-inline void add_cross(const CrossTotals<double>& to, const CrossTotals<const double>& from,
+inline void add_cross(const MomentTotals<double>& to, const MomentTotals<const double>& from,
                       double factor, i64 classes, i64 d) {
     const Double2 f{factor, 0.0};
     for (i64 k = 0; k < classes; ++k) to.set_n(k, to.n(k) + from.n(k) * f);
@@ -54,7 +44,7 @@ inline void move_cross(Double2 n, const Double2* delta, i64 d, Double2* s1, Doub
 }
 
 // Moves the origin of totals: δ = old − new.
-inline void rebase_cross(const CrossTotals<double>& t, const double* old_origin,
+inline void rebase_cross(const MomentTotals<double>& t, const double* old_origin,
                          const double* new_origin, i64 classes, i64 d) {
     const i64 p = pairs_of(d);
     std::vector<Double2> delta(d), s1(d), s2(p);
@@ -71,7 +61,7 @@ inline void rebase_cross(const CrossTotals<double>& t, const double* old_origin,
 // Means (classes, d) and sums of squares and products about them (classes, d, d). What is below
 // `residue` of the same sum about the origin is rounding and reads as 0, with all products of a
 // column whose squares do; a class with n = 0 reads as the origin and 0.
-inline void centre_cross(const CrossTotals<const double>& t, const double* origin, i64 classes,
+inline void centre_cross(const MomentTotals<const double>& t, const double* origin, i64 classes,
                          i64 d, double residue, double* mean, double* scatter) {
     const i64 p = pairs_of(d);
     std::vector<Double2> m(d);
@@ -103,7 +93,7 @@ inline void centre_cross(const CrossTotals<const double>& t, const double* origi
 
 // Makes the products of marked columns (classes, d) zero about the mean: S2_ij = S1_i S1_j / n, for
 // columns that settle at their mean.
-inline void flatten_cross(const CrossTotals<double>& t, const std::uint8_t* marked, i64 classes,
+inline void flatten_cross(const MomentTotals<double>& t, const std::uint8_t* marked, i64 classes,
                           i64 d) {
     const i64 p = pairs_of(d);
     for (i64 k = 0; k < classes; ++k)
@@ -132,7 +122,7 @@ inline void add_cross_row(const double* x, double w, const double* origin, i64 d
 // Adds the rows x (n, d), taken about `origin` (d,), to `totals`. With a fault the totals are to be
 // thrown away; with one chunk nothing at all is added then.
 inline int count_cross(const Loops& loops, const double* x, i64 n, i64 d, const i32* codes, const double* weights,
-                       i64 classes, const double* origin, const CrossTotals<double>& totals,
+                       i64 classes, const double* origin, const MomentTotals<double>& totals,
                        int threads) {
     struct alignas(APART) Local {
         Slots slots;

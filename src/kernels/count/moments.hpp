@@ -52,9 +52,10 @@ struct MomentTotals {  // arrays (cells,); T is const double where they are only
     Double2 n(i64 i) const { return {n_hi[i], n_lo[i]}; }
     Double2 s1(i64 i) const { return {s1_hi[i], s1_lo[i]}; }
     Double2 s2(i64 i) const { return {s2_hi[i], s2_lo[i]}; }
-    void set(i64 i, Double2 a, Double2 b) const {
-        s1_hi[i] = a.hi, s1_lo[i] = a.lo, s2_hi[i] = b.hi, s2_lo[i] = b.lo;
-    }
+    void set_n(i64 i, Double2 a) const { n_hi[i] = a.hi, n_lo[i] = a.lo; }
+    void set_s1(i64 i, Double2 a) const { s1_hi[i] = a.hi, s1_lo[i] = a.lo; }
+    void set_s2(i64 i, Double2 a) const { s2_hi[i] = a.hi, s2_lo[i] = a.lo; }
+    void set(i64 i, Double2 a, Double2 b) const { set_s1(i, a), set_s2(i, b); }
 };
 
 // a · 1, bit for bit, without the call that fma is on some machines
@@ -66,8 +67,7 @@ inline void add_moments(const MomentTotals<double>& to, const MomentTotals<const
     const Double2 f{factor, 0.0};
     auto add = [&](auto scaled) {
         for (i64 i = 0; i < cells; ++i) {
-            const Double2 n = to.n(i) + scaled(from.n(i));
-            to.n_hi[i] = n.hi, to.n_lo[i] = n.lo;
+            to.set_n(i, to.n(i) + scaled(from.n(i)));
             to.set(i, to.s1(i) + scaled(from.s1(i)), to.s2(i) + scaled(from.s2(i)));
         }
     };

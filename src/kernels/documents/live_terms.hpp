@@ -131,12 +131,8 @@ public:
     explicit LiveVocabulary(LiveRules rules)
         : rules_(std::move(rules)), grow_(rules_.text, growing_), know_(rules_.text, known_),
           hash_(rules_.text, hashing_) {
-        for (const std::string& word : rules_.stop_words) {
-            const std::string padded = word + std::string(8, '\0');
-            const u8* at = reinterpret_cast<const u8*>(padded.data());
-            growing_.terms.add_stop_word(at, word.size());
-            stops_.add_stop_word(at, word.size());
-        }
+        growing_.terms.add_stop_words(rules_.stop_words);
+        stops_.add_stop_words(rules_.stop_words);
     }
     LiveVocabulary(const LiveVocabulary&) = delete;
     LiveVocabulary& operator=(const LiveVocabulary&) = delete;

@@ -41,10 +41,7 @@ class GivenVocabulary {
 public:
     GivenVocabulary(const TextRules& rules, const std::vector<std::string>& stop_words, u32 columns)
         : rules_(rules), columns_(columns) {
-        for (const std::string& word : stop_words) {
-            std::string padded = word + std::string(8, '\0');
-            terms_.add_stop_word(reinterpret_cast<const u8*>(padded.data()), word.size());
-        }
+        terms_.add_stop_words(stop_words);
     }
     void add(const u8* text, std::size_t size, u32 column) {
         std::string padded(reinterpret_cast<const char*>(text), size);

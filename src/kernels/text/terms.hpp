@@ -127,6 +127,12 @@ public:
         fill_word(slot, key, term);
         return term;
     }
+    void add_stop_words(const std::vector<std::string>& words) {
+        for (const std::string& word : words) {
+            const std::string padded = word + std::string(8, '\0');
+            add_stop_word(reinterpret_cast<const u8*>(padded.data()), word.size());
+        }
+    }
     void add_stop_word(const u8* text, std::size_t size) {
         const WordKey key = WordKey::of(text, size);
         Slot* slot = find_word(key, text, size);

@@ -130,10 +130,7 @@ private:
         GrowingSink sink;
         TextReader<GrowingSink> read;
         explicit Part(const GrowingVocabulary& of) : read(of.rules_, sink) {
-            for (const std::string& word : of.stop_words_) {
-                std::string padded = word + std::string(8, '\0');
-                sink.terms.add_stop_word(reinterpret_cast<const u8*>(padded.data()), word.size());
-            }
+            sink.terms.add_stop_words(of.stop_words_);
         }
     };
     struct Task {

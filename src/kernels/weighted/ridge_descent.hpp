@@ -13,7 +13,7 @@
 
 namespace tb {
 
-using Vector = InLines<double>;
+using Doubles = InLines<double>;
 using Floats = InLines<float>;
 
 struct RidgeStop {
@@ -40,16 +40,16 @@ double dot(const A& a, const B& b) {
 }
 
 template <class From>
-void add_times(Vector& into, double factor, const From& from) {
+void add_times(Doubles& into, double factor, const From& from) {
     for (std::size_t i = 0; i < into.size(); ++i) into[i] += factor * from[i];
 }
 
 // The last steps s and changes of the gradient y, as 32-bit floats: they only say where to go.
 class Steps {
 public:
-    explicit Steps(const Vector& inverse) : inverse_(inverse) {}
+    explicit Steps(const Doubles& inverse) : inverse_(inverse) {}
 
-    void remember(const Vector& from, const Vector& to, const Vector& before, const Vector& after) {
+    void remember(const Doubles& from, const Doubles& to, const Doubles& before, const Doubles& after) {
         Step step = next();
         for (std::size_t i = 0; i < to.size(); ++i) {
             step.s[i] = static_cast<float>(to[i] - from[i]);
@@ -60,7 +60,7 @@ public:
     }
 
     // d becomes −H⁻¹·g.
-    void direction(const Vector& gradient, Vector& d) const {
+    void direction(const Doubles& gradient, Doubles& d) const {
         d = gradient;
         double factor[HISTORY];
         for (std::size_t i = past_.size(); i-- > 0;) {
@@ -94,7 +94,7 @@ private:
         }
         return last.curvature / sum;
     }
-    const Vector& inverse_;
+    const Doubles& inverse_;
     std::vector<Step> past_;
 };
 
@@ -103,9 +103,9 @@ private:
 template <class Loss>
 void descend_ridge(Loss loss, const double* curvature, double ridge, const RidgeStop& stop,
                    i64 size, double* q) {
-    Vector at(q, q + size), there(size), inverse(size), gradient(size), steeper(size), d(size);
+    Doubles at(q, q + size), there(size), inverse(size), gradient(size), steeper(size), d(size);
     for (i64 i = 0; i < size; ++i) inverse[i] = 1.0 / (curvature[i] + 2.0 * ridge);
-    const auto objective = [&](const Vector& x, Vector& g) {
+    const auto objective = [&](const Doubles& x, Doubles& g) {
         const double value = loss(x.data(), g.data());
         add_times(g, 2.0 * ridge, x);
         return value + ridge * dot(x, x);
@@ -186,7 +186,7 @@ inline auto loss_of_offsets(const Loops& loops, const CorrectedRows& rows, i64 n
 inline auto loss_of_functions(const Loops& loops, const CorrectedRows& rows,
                               const CellFunctions& functions, i64 n_functions, int allowed) {
     const i64 size = functions.cells * rows.classes;
-    return [=, &loops, table = Vector(size), of_cells = Vector(size)](const double* q,
+    return [=, &loops, table = Doubles(size), of_cells = Doubles(size)](const double* q,
                                                                        double* gradient) mutable {
         functions.tables(q, rows.classes, table.data());
         std::fill(of_cells.begin(), of_cells.end(), 0.0);

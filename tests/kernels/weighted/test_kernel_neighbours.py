@@ -31,7 +31,7 @@ def test_sums_are_those_of_the_twin(counts, data):
 
 @pytest.mark.parametrize("shape", [(1, 4, 2), (2, 4, 3), (2, 5, 2), (3, 4, 2)])
 def test_shapes_that_differ_are_refused(shape):
-    with pytest.raises(ValueError, match="shapes differ"):
+    with pytest.raises(ValueError, match="into has the wrong length"):
         _kernels.neighbour_sums(np.ones((4, 2)), np.arange(3.0), np.ones(2), np.empty(shape))
-    with pytest.raises(ValueError, match="shapes differ"):
+    with pytest.raises(ValueError, match="more numbers than cells"):
         _kernels.neighbour_sums(np.ones((2, 2)), np.arange(3.0), np.ones(2), np.empty((2, 2, 2)))

@@ -1,25 +1,81 @@
 // Rows into counts, one at a time: from a Python dict to a pending tally, without a frame.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <vector>
 
-#include "bind/modules.hpp"
-#include "bind/one_row/counted.hpp"
-#include "bind/one_row/values.hpp"
-
-using namespace nb::literals;
+#include "bind/rows.hpp"
+#include "count/cross.hpp"
+#include "count/grid.hpp"
+#include "count/moments.hpp"
 
 namespace {
 
 using namespace tb;
+
+struct ClassMoments {
+    double n = 0, n_lo = 0, s1_hi = 0, s1_lo = 0, s2_hi = 0, s2_lo = 0;
+    void add(double x, double origin, double w) {
+        add_exactly(n, n_lo, w);
+        const Double2 delta = exact_sum(x, -origin), weighted = delta * Double2{w, 0.0};
+        const Double2 a = Double2{s1_hi, s1_lo} + weighted;
+        const Double2 b = Double2{s2_hi, s2_lo} + weighted * delta;
+        s1_hi = a.hi, s1_lo = a.lo, s2_hi = b.hi, s2_lo = b.lo;
+    }
+    // The sum of squares about the mean.
+    double squares() const {
+        if (!(n > 0.0)) return 0.0;
+        const Double2 mean = Double2{s1_hi, s1_lo} / Double2{n, n_lo};
+        return (Double2{s2_hi, s2_lo} + -(mean * Double2{s1_hi, s1_lo})).hi;
+    }
+};
+
+// Whether a count can lose `w` without a look at what rounding has left: whole rows are left, or none.
+inline bool can_lose(double held, double w) { return held == w || held - w >= 0x1p-30 * held; }
+
+struct CountedColumn {
+    nb::object name;
+    int holds;
+    int least = ANY;       // what its numbers may be
+    int dates = UNKNOWN;   // whether its values are dates
+    std::size_t most = std::numeric_limits<std::size_t>::max();  // how many levels it may have
+    // strings: the count of each level in each class
+    nb::dict rank;
+    std::vector<nb::object> levels;
+    std::vector<std::vector<double>> counts;  // [level][class]
+    // numbers
+    bool started = false;
+    double origin = 0.0, largest = 0.0;  // largest: of the sums of squares held at any time
+    std::vector<ClassMoments> moments;   // [class]
+    std::vector<GridTable> grids;        // [class]
+};
+
+// Columns whose products are counted, too, of rows that have all of them.
+struct CountedGroup {
+    struct ClassTotals {
+        Double2 n{0.0, 0.0};
+        std::vector<Double2> s1, s2;
+    };
+    std::vector<std::size_t> members;
+    bool started = false, whole = false;  // whether the row being read has every member
+    std::vector<double> origin, row;
+    std::vector<Double2> delta;
+    std::vector<ClassTotals> totals;  // [class]
+
+    i64 size() const { return static_cast<i64>(members.size()); }
+    void add(std::size_t k, double w) {
+        if (!started) started = true, origin = row;
+        while (totals.size() <= k) {
+            totals.emplace_back();
+            totals.back().s1.assign(members.size(), Double2{0.0, 0.0});
+            totals.back().s2.assign(static_cast<std::size_t>(pairs_of(size())), Double2{0.0, 0.0});
+        }
+        ClassTotals& t = totals[k];
+        add_cross_row(row.data(), w, origin.data(), size(), delta.data(), t.n, t.s1.data(),
+                      t.s2.data());
+    }
+};
 
 class RowCounter {
 public:
@@ -91,40 +147,37 @@ public:
     }
 
     // ---- counts of a tally, which rows are added to and taken from
-    void hold_classes(nb::list labels, InVector<double> count, InVector<double> squared_weights) {
+    void hold_classes(nb::list labels, const Vector& count, const Vector& squared_weights) {
         for (nb::handle label : labels) rank_of(class_rank_, label, classes_);
         class_count_ = values_of(count), squared_weights_ = values_of(squared_weights);
         holds = true;
     }
-    void hold_levels(std::size_t j, nb::list levels, InTable<double> counts) {  // (levels, classes)
+    void hold_levels(std::size_t j, nb::list levels, const Table& counts) {  // (levels, classes)
         CountedColumn& column = columns_.at(j);
-        const std::size_t K = classes_.size();
-        if (counts.shape(0) != nb::len(levels) || counts.shape(1) != K)
-            throw nb::value_error("the counts do not fit the levels");
-        std::size_t i = 0;
+        const i64 K = static_cast<i64>(classes_.size());
+        need({static_cast<i64>(nb::len(levels)), K}, "counts", counts);
+        const double* row = counts;
         for (nb::handle name : levels) {
-            const double* row = counts.data() + i++ * K;
             level(column, rank_of(column.rank, name, column.levels)).assign(row, row + K);
+            row += K;
         }
     }
     // moments (classes, 6) in the order of `counted`; counts (classes, cells); the largest sum of
     // squares that was held before
-    void hold_numbers(std::size_t j, double origin, InTable<double> moments, int shift, InVector<i64> keys,
-                      InTable<double> counts, double largest) {
+    void hold_numbers(std::size_t j, double origin, const Table& moments, int shift,
+                      const InVector<i64>& keys, const Table& counts, double largest) {
         CountedColumn& column = columns_.at(j);
-        const std::size_t K = classes_.size(), cells = keys.shape(0);
-        if (moments.shape(0) != K || moments.shape(1) != 6 || counts.shape(0) != K ||
-            counts.shape(1) != cells)
-            throw nb::value_error("the counts do not fit the classes");
+        const i64 K = static_cast<i64>(classes_.size()), cells = keys.shape(0);
+        need({K, 6}, "moments", moments), need({K, cells}, "counts", counts);
         column.started = true, column.origin = origin, column.largest = largest;
-        for (std::size_t k = 0; k < K; ++k) {
-            const double* m = moments.data() + 6 * k;
+        for (i64 k = 0; k < K; ++k) {
+            const double* m = moments + 6 * k;
             column.moments.push_back({m[0], m[5], m[1], m[2], m[3], m[4]});
             column.largest = std::max(column.largest, m[3]);
             column.grids.emplace_back(1, budget_, shift);
-            for (std::size_t i = 0; i < cells; ++i)
-                if (const double count = counts.data()[k * cells + i]; count != 0.0)
-                    column.grids[k].hold(keys.data()[i], 0, count);
+            for (i64 i = 0; i < cells; ++i)
+                if (const double count = counts[k * cells + i]; count != 0.0)
+                    column.grids.back().hold(keys[i], 0, count);
         }
     }
     // Takes a row away. False, and nothing is changed, where more would be taken than is held, or
@@ -362,22 +415,20 @@ private:
 }  // namespace
 
 void bind_row_counter(nb::module_& m) {
-    nb::class_<RowCounter>(m, "RowCounter")
-        .def(nb::init<nb::list, std::vector<int>, std::vector<int>, std::vector<int>, int, i64,
-                      nb::object, nb::object, nb::object>(),
-             "names"_a, "holds"_a, "least"_a, "dates"_a, "others"_a, "budget"_a, "convert"_a,
-             "as_text"_a, "check_label"_a)
-        .def("declare", &RowCounter::declare, "column"_a, "levels"_a, "most"_a)
-        .def("add_group", &RowCounter::add_group, "columns"_a)
-        .def("hold_classes", &RowCounter::hold_classes, "labels"_a, "count"_a,
-             "squared_weights"_a)
-        .def("hold_levels", &RowCounter::hold_levels, "column"_a, "levels"_a, "counts"_a)
-        .def("hold_numbers", &RowCounter::hold_numbers, "column"_a, "origin"_a, "moments"_a,
-             "shift"_a, "keys"_a, "counts"_a, "largest"_a)
-        .def("forget", &RowCounter::forget, "row"_a, "label"_a, "weight"_a)
-        .def("largest", &RowCounter::largest)
-        .def("learn", &RowCounter::learn, "row"_a, "label"_a, "weight"_a)
-        .def("counted", &RowCounter::counted, "without"_a)
+    nb::class_<RowCounter> counter(m, "RowCounter");
+    init<nb::list, std::vector<int>, std::vector<int>, std::vector<int>, int, i64, nb::object,
+         nb::object, nb::object>(
+        counter, "names holds least dates others budget convert as_text check_label");
+    def(counter, "declare", &RowCounter::declare, "column levels most");
+    def(counter, "add_group", &RowCounter::add_group, "columns");
+    def(counter, "hold_classes", &RowCounter::hold_classes, "labels count squared_weights");
+    def(counter, "hold_levels", &RowCounter::hold_levels, "column levels counts");
+    def(counter, "hold_numbers", &RowCounter::hold_numbers,
+        "column origin moments shift keys counts largest");
+    def(counter, "forget", &RowCounter::forget, "row label weight");
+    def(counter, "learn", &RowCounter::learn, "row label weight");
+    def(counter, "counted", &RowCounter::counted, "without");
+    counter.def("largest", &RowCounter::largest)
         .def_prop_ro("names", &RowCounter::names)
         .def_ro("holds", &RowCounter::holds)
         .def_ro("rows", &RowCounter::rows);

@@ -3,16 +3,12 @@
 // These files hold Python objects (names, levels, labels) and so live beside the binding, not among
 // the kernels. A row is read in full before anything is counted, so that a refused row counts nowhere.
 #pragma once
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "bind/arrays.hpp"
-
-namespace nb = nanobind;
 
 namespace tb {
 
@@ -21,10 +17,6 @@ inline const double MISSING = std::numeric_limits<double>::quiet_NaN();
 enum Holds : int { TEXTS = 0, NUMBERS = 1, UNDECIDED = 2, IGNORED = 3, EITHER = 4 };
 enum Least : int { ANY = 0, NOT_NEGATIVE = 1, POSITIVE = 2 };
 enum Dates : int { UNKNOWN = 0, PLAIN = 1, DATES = 2, ANY_DATES = 3 };
-
-inline std::vector<double> values_of(const InVector<double>& a) {
-    return std::vector<double>(a.data(), a.data() + a.shape(0));
-}
 
 // A value as a number, a string or a missing value. `convert` turns what is none of Python's own
 // scalars (a numpy scalar, a Decimal) into one of them, and a date into its number in a tuple;
@@ -37,7 +29,6 @@ struct Value {
     nb::handle source;
 };
 
-//
 // Both run Python, and so may other calls before they return: `busy` tells that.
 struct Reader {
     nb::object convert, as_text;

@@ -1,16 +1,28 @@
-// Documents from Python, as views of UTF-8 that what they come from keeps alive.
+// Documents from Python, as views of UTF-8 that what they come from keeps alive; and lists of strings.
 #pragma once
-#include <nanobind/nanobind.h>
-
 #include <memory>
 #include <vector>
 
+#include "bind/arrays.hpp"
 #include "count/strings.hpp"
 #include "text/rows.hpp"
 
 namespace tb {
 
-namespace nb = nanobind;
+// Of Python's bytes.
+inline std::vector<std::string> strings_of(const nb::list& items) {
+    std::vector<std::string> out;
+    for (nb::handle item : items) {
+        char* at = nullptr;
+        Py_ssize_t size = 0;
+        if (PyBytes_AsStringAndSize(item.ptr(), &at, &size)) throw nb::python_error();
+        out.emplace_back(at, static_cast<std::size_t>(size));
+    }
+    return out;
+}
+
+// As Python has it: −1 for none.
+inline i64 fault_number(std::size_t fault) { return fault == NO_FAULT ? -1 : static_cast<i64>(fault); }
 
 class TextDocuments {
 public:

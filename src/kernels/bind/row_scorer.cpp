@@ -1,128 +1,150 @@
 // Rows into scores, one at a time: from a Python dict to a class, without a frame.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <limits>
-#include <optional>
 #include <vector>
 
-#include "bind/modules.hpp"
-#include "bind/one_row/scored.hpp"
-#include "bind/one_row/values.hpp"
+#include "bind/rows.hpp"
 #include "score/pooled.hpp"
-
-using namespace nb::literals;
+#include "score/triangular.hpp"
 
 namespace {
 
 using namespace tb;
 
-using InRotation = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+struct ScoredColumn {
+    nb::object name;
+    enum Kind { levels, bins, quadratic, pooled, function } kind = function;
+    nb::dict entry;              // text → entry of the table; of numbers, the strings beside them
+    nb::dict numbers;            // levels: the same of numbers among booleans, before those
+    i64 unseen = 0;              // levels: the entry of a string it does not hold, −1 to refuse
+    std::vector<double> edges;   // bins
+    std::vector<double> table;   // levels and bins: (entries, classes), entry 0 the missing value;
+                                 // function: (counts, classes), what 0, 1, … say
+    std::vector<double> beside;  // densities: (entries, classes): missing, a number, strings
+    std::vector<double> constant, slope, mean, scale, missing;  // densities: (classes,) each
+    std::vector<double> low, high, shift, there;  // pooled: of atoms, and (classes,) each
+    double share = 0.0;          // pooled
+    nb::object call;             // function
+    int least = ANY;             // what its numbers may be
+    bool dates = false;          // whether its numbers are dates
+    bool watched = false;        // whether an odd value of it is to be warned of
+    i64 at = 0;                  // levels and bins: the entry of the last row
+};
+
+struct ScoredGroup {  // columns that are scored together
+    std::vector<ScoredColumn> members;
+    std::vector<double> mean, rotation, constant, freedom, row;
+    nb::object call;  // of rows with missing values, NaN
+    i64 classes = 0;
+
+    Triangular terms() const {
+        return {mean.data(), rotation.data(), constant.data(),
+                freedom.empty() ? nullptr : freedom.data(), classes,
+                static_cast<i64>(members.size())};
+    }
+};
+
+// Two columns of levels or bins, of which entries together have scores.
+struct ScoredPair {
+    std::size_t first, second;
+    std::vector<i32> coarser_first, coarser_second;  // of each entry; −1 for none
+    std::vector<double> table;                                // (joint entries, classes)
+    i64 width = 0;                                            // coarser entries of the second
+};
 
 class RowScorer {
 public:
-    RowScorer(InVector<double> log_prior, i64 fallback, nb::list dates, nb::object convert,
+    RowScorer(const Vector& log_prior, i64 fallback, nb::list dates, nb::object convert,
               nb::object as_text)
         : reader_{convert, as_text}, prior_(values_of(log_prior)), fallback_(fallback) {
         for (nb::handle name : dates) dates_[name] = nb::none();
     }
 
     // `numbers` are the entries of numbers that are called otherwise than strings of their digits
-    void add_levels(nb::object name, nb::dict entry, i64 unseen, InTable<double> table, nb::dict numbers) {
+    void add_levels(nb::object name, nb::dict entry, i64 unseen, const Table& table,
+                    nb::dict numbers) {
         ScoredColumn& column = add(name, ScoredColumn::levels);
         column.entry = entry, column.unseen = unseen, column.numbers = numbers;
-        take(column, table);
+        column.table = table_of(table);
     }
-    void add_bins(nb::object name, InVector<double> edges, InTable<double> table, nb::dict strings) {
+    void add_bins(nb::object name, const Vector& edges, const Table& table, nb::dict strings) {
         ScoredColumn& column = add(name, ScoredColumn::bins);
-        column.edges = values_of(edges), column.entry = strings;
-        take(column, table);
-        if (table.shape(0) < edges.shape(0) + 2 + strings.size()) throw nb::value_error("edges do not fit the table");
+        column.edges = values_of(edges), column.entry = strings, column.table = table_of(table);
+        need(table.shape(0) >= edges.shape(0) + 2 + static_cast<i64>(strings.size()),
+             "edges do not fit the table");
     }
     // constant + slope·x − ((x − mean)·scale)²; x = 0 has no slope, which may be −inf
-    void add_quadratic(nb::object name, InVector<double> constant, InVector<double> slope, InVector<double> mean,
-                       InVector<double> scale, InVector<double> missing, int least, nb::dict strings, InTable<double> beside) {
-        ScoredColumn& column = add(name, ScoredColumn::quadratic);
-        column.least = least;
-        take_strings(column, strings, beside);
-        take(column, constant, slope, mean, scale, missing);
+    void add_quadratic(nb::object name, const Vector& constant, const Vector& slope,
+                       const Vector& mean, const Vector& scale, const Vector& missing, int least,
+                       nb::dict strings, const Table& beside) {
+        ScoredColumn& column =
+            add_density(name, ScoredColumn::quadratic, missing, least, strings, beside);
+        need({classes()}, "the density", constant, slope, mean, scale);
+        column.constant = values_of(constant), column.slope = values_of(slope);
+        column.mean = values_of(mean), column.scale = values_of(scale);
     }
     // a density beside atoms; see PooledTerms
-    void add_pooled(nb::object name, InVector<double> low, InVector<double> high, InTable<double> atoms, InVector<double> constant,
-                    InVector<double> mean, InVector<double> scale, InVector<double> shift, double share, InVector<double> missing,
-                    InVector<double> there, int least, nb::dict strings, InTable<double> beside) {
-        ScoredColumn& column = add(name, ScoredColumn::pooled);
-        column.least = least;
-        take_strings(column, strings, beside);
-        take(column, constant, shift, mean, scale, missing);
-        take(column, atoms);
-        if (low.shape(0) != high.shape(0) || atoms.shape(0) != low.shape(0) ||
-            there.shape(0) != prior_.size())
-            throw nb::value_error("the atoms do not fit the table");
+    void add_pooled(nb::object name, const Vector& low, const Vector& high, const Table& atoms,
+                    const Vector& constant, const Vector& mean, const Vector& scale,
+                    const Vector& shift, double share, const Vector& missing, const Vector& there,
+                    int least, nb::dict strings, const Table& beside) {
+        ScoredColumn& column =
+            add_density(name, ScoredColumn::pooled, missing, least, strings, beside);
+        need({classes()}, "the density", constant, mean, scale, shift, there);
+        need({low.shape(0)}, "atoms", high, atoms);
+        column.constant = values_of(constant), column.mean = values_of(mean);
+        column.scale = values_of(scale), column.shift = values_of(shift);
+        column.there = values_of(there), column.table = table_of(atoms), column.share = share;
         column.low = values_of(low), column.high = values_of(high);
-        column.shift = values_of(shift), column.there = values_of(there), column.share = share;
     }
     // anything else: a function from a number to a score for each class. `counts` has what it gives
     // for 0, 1, …, as far as that is known: these are looked up
-    void add_function(nb::object name, nb::object function, InVector<double> missing, int least,
-                      nb::dict strings, InTable<double> beside, InTable<double> counts) {
-        ScoredColumn& column = add(name, ScoredColumn::function);
-        column.least = least;
-        take_strings(column, strings, beside);
-        take(column, counts);
-        take(column, missing, missing, missing, missing, missing);
-        column.call = function;
+    void add_function(nb::object name, nb::object function, const Vector& missing, int least,
+                      nb::dict strings, const Table& beside, const Table& counts) {
+        ScoredColumn& column =
+            add_density(name, ScoredColumn::function, missing, least, strings, beside);
+        column.table = table_of(counts), column.call = function;
     }
 
     // a triangular score of several columns; `function` takes the list of their values, NaN for
     // missing values, and gives a score for each class
-    void add_group(nb::list names, InTable<double> mean, InRotation rotation, InTable<double> constant,
-                   std::optional<InVector<double>> freedom, nb::object function) {
-        const std::size_t K = prior_.size(), d = nb::len(names);
-        const bool fits = mean.shape(0) == K && mean.shape(1) == d && constant.shape(0) == K &&
-                          constant.shape(1) == d && rotation.shape(0) == K &&
-                          rotation.shape(1) == d && rotation.shape(2) == d &&
-                          (!freedom || freedom->shape(0) == K);
-        if (!fits) throw nb::value_error("the group has other classes or columns");
+    void add_group(nb::list names, const Table& mean, const Array<const double, 3>& rotation,
+                   const Table& constant, const std::optional<Vector>& freedom,
+                   nb::object function) {
+        const i64 K = classes(), d = static_cast<i64>(nb::len(names));
+        need({K, d}, "the group", mean, constant), need({K, d, d}, "the group", rotation);
+        need({K}, "the group", freedom);
         ScoredGroup group;
         for (nb::handle name : names) {
             group.members.emplace_back();
             group.members.back().name = nb::borrow(name);
         }
-        group.mean.assign(mean.data(), mean.data() + mean.size());
-        group.rotation.assign(rotation.data(), rotation.data() + rotation.size());
-        group.constant.assign(constant.data(), constant.data() + constant.size());
+        group.mean = values_of(mean), group.rotation = values_of(rotation);
+        group.constant = values_of(constant);
         if (freedom) group.freedom = values_of(*freedom);
-        group.row.resize(d), group.call = function, group.classes = static_cast<i64>(K);
+        group.row.resize(group.members.size()), group.call = function, group.classes = K;
         groups_.push_back(std::move(group));
     }
 
     // two columns of levels or bins, by the order in which they were added
-    void add_pair(std::size_t first, std::size_t second, InVector<std::int32_t> coarser_first,
-                  InVector<std::int32_t> coarser_second, i64 width, InTable<double> table) {
-        const auto fits = [&](std::size_t j, const InVector<std::int32_t>& coarser, i64 most) {
-            if (j >= columns_.size() || coarser.shape(0) != columns_[j].table.size() / prior_.size()) return false;
-            return std::all_of(coarser.data(), coarser.data() + coarser.shape(0),
-                               [&](std::int32_t c) { return c < most; });
+    void add_pair(std::size_t first, std::size_t second, const Codes& coarser_first,
+                  const Codes& coarser_second, i64 width, const Table& table) {
+        const auto fits = [&](std::size_t j, const Codes& coarser, i64 most) {
+            const i64 n = coarser.shape(0);
+            return j < columns_.size() &&
+                   n == static_cast<i64>(columns_[j].table.size()) / classes() &&
+                   within<i32>(coarser, n, std::numeric_limits<i32>::min(), most);
         };
-        const i64 rows = width > 0 ? static_cast<i64>(table.shape(0)) / width : 0;
-        if (table.shape(1) != prior_.size() || !fits(first, coarser_first, rows) || !fits(second, coarser_second, width))
-            throw nb::value_error("the table does not fit the columns of the pair");
-        ScoredPair pair{first, second, {}, {}, {}, width};
-        pair.coarser_first.assign(coarser_first.data(), coarser_first.data() + coarser_first.shape(0));
-        pair.coarser_second.assign(coarser_second.data(), coarser_second.data() + coarser_second.shape(0));
-        pair.table.assign(table.data(), table.data() + table.size());
-        pairs_.push_back(std::move(pair));
+        const i64 rows = width > 0 ? table.shape(0) / width : 0;
+        need(fits(first, coarser_first, rows) && fits(second, coarser_second, width),
+             "the table does not fit the columns of the pair");
+        pairs_.push_back({first, second, values_of(coarser_first), values_of(coarser_second),
+                          table_of(table), width});
     }
     // P' = (1 − share)·P + share·prior, at most `most`, in place of P
-    void mix(double share, InVector<double> prior, double most) {
-        if (prior.shape(0) != prior_.size()) throw nb::value_error("the prior has other classes");
+    void mix(double share, const Vector& prior, double most) {
+        need({classes()}, "the prior", prior);
         share_ = share, mixed_ = values_of(prior), most_ = most;
     }
     // names of columns whose odd values are warned of: fractions among counts, new levels
@@ -276,22 +298,19 @@ private:
         columns_.back().dates = dates_.contains(name);
         return columns_.back();
     }
-    void take(ScoredColumn& column, const InTable<double>& table) const {
-        if (table.shape(1) != prior_.size()) throw nb::value_error("the table has other classes");
-        column.table.assign(table.data(), table.data() + table.size());
+    // a column of numbers, with strings beside them
+    ScoredColumn& add_density(nb::object name, ScoredColumn::Kind kind, const Vector& missing,
+                              int least, const nb::dict& strings, const Table& beside) {
+        ScoredColumn& column = add(name, kind);
+        need({classes()}, "the density", missing);
+        column.missing = values_of(missing), column.least = least;
+        column.entry = strings, column.beside = table_of(beside);
+        return column;
     }
-    void take_strings(ScoredColumn& column, const nb::dict& strings, const InTable<double>& beside) const {
-        if (beside.shape(1) != prior_.size()) throw nb::value_error("the table has other classes");
-        column.entry = strings;
-        column.beside.assign(beside.data(), beside.data() + beside.size());
-    }
-    void take(ScoredColumn& column, const InVector<double>& constant, const InVector<double>& slope,
-              const InVector<double>& mean, const InVector<double>& scale, const InVector<double>& missing) const {
-        for (auto* a : {&constant, &slope, &mean, &scale, &missing})
-            if (a->shape(0) != prior_.size()) throw nb::value_error("the density has other classes");
-        column.constant = values_of(constant), column.slope = values_of(slope);
-        column.mean = values_of(mean), column.scale = values_of(scale);
-        column.missing = values_of(missing);
+    i64 classes() const { return static_cast<i64>(prior_.size()); }
+    std::vector<double> table_of(const Table& table) const {
+        need({table.shape(0), classes()}, "the table", table);
+        return values_of(table);
     }
     i64 entry_of(const ScoredColumn& column, const Value& value) {
         if (value.what == Value::missing) return 0;
@@ -361,27 +380,23 @@ private:
 }  // namespace
 
 void bind_row_scorer(nb::module_& m) {
-    nb::class_<RowScorer>(m, "RowScorer")
-        .def(nb::init<InVector<double>, i64, nb::list, nb::object, nb::object>(), "log_prior"_a,
-             "fallback"_a, "dates"_a, "convert"_a, "as_text"_a)
-        .def("add_levels", &RowScorer::add_levels, "name"_a, "entry"_a, "unseen"_a, "table"_a,
-             "numbers"_a)
-        .def("add_bins", &RowScorer::add_bins, "name"_a, "edges"_a, "table"_a, "strings"_a)
-        .def("add_quadratic", &RowScorer::add_quadratic, "name"_a, "constant"_a, "slope"_a,
-             "mean"_a, "scale"_a, "missing"_a, "least"_a, "strings"_a, "beside"_a)
-        .def("add_pooled", &RowScorer::add_pooled, "name"_a, "low"_a, "high"_a, "atoms"_a,
-             "constant"_a, "mean"_a, "scale"_a, "shift"_a, "share"_a, "missing"_a, "there"_a,
-             "least"_a, "strings"_a, "beside"_a)
-        .def("add_function", &RowScorer::add_function, "name"_a, "function"_a, "missing"_a,
-             "least"_a, "strings"_a, "beside"_a, "counts"_a)
-        .def("add_group", &RowScorer::add_group, "names"_a, "mean"_a, "rotation"_a, "constant"_a,
-             "freedom"_a.none(), "function"_a)
-        .def("add_pair", &RowScorer::add_pair, "first"_a, "second"_a, "coarser_first"_a,
-             "coarser_second"_a, "width"_a, "table"_a)
-        .def("mix", &RowScorer::mix, "share"_a, "prior"_a, "most"_a)
-        .def("watch", &RowScorer::watch, "names"_a)
-        .def("posterior", &RowScorer::posterior, "row"_a)
-        .def("best", &RowScorer::best, "row"_a)
-        .def_ro("doubtful", &RowScorer::doubtful)
-        .def_ro("found", &RowScorer::found);
+    nb::class_<RowScorer> scorer(m, "RowScorer");
+    init<Vector, i64, nb::list, nb::object, nb::object>(
+        scorer, "log_prior fallback dates convert as_text");
+    def(scorer, "add_levels", &RowScorer::add_levels, "name entry unseen table numbers");
+    def(scorer, "add_bins", &RowScorer::add_bins, "name edges table strings");
+    def(scorer, "add_quadratic", &RowScorer::add_quadratic,
+        "name constant slope mean scale missing least strings beside");
+    def(scorer, "add_pooled", &RowScorer::add_pooled,
+        "name low high atoms constant mean scale shift share missing there least strings beside");
+    def(scorer, "add_function", &RowScorer::add_function,
+        "name function missing least strings beside counts");
+    def(scorer, "add_group", &RowScorer::add_group, "names mean rotation constant freedom function");
+    def(scorer, "add_pair", &RowScorer::add_pair,
+        "first second coarser_first coarser_second width table");
+    def(scorer, "mix", &RowScorer::mix, "share prior most");
+    def(scorer, "watch", &RowScorer::watch, "names");
+    def(scorer, "posterior", &RowScorer::posterior, "row");
+    def(scorer, "best", &RowScorer::best, "row");
+    scorer.def_ro("doubtful", &RowScorer::doubtful).def_ro("found", &RowScorer::found);
 }
