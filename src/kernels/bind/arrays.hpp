@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "core/view.hpp"
-#include "count/arrow.hpp"
+#include "count/strings.hpp"
 #include "count/sparse.hpp"
 
 namespace tb {

@@ -4,8 +4,7 @@
 #include <memory>
 
 #include "bind/arrays.hpp"
-#include "core/big_vector.hpp"
-#include "core/zeros.hpp"
+#include "core/memory.hpp"
 #include "count/cross.hpp"
 #include "count/dense.hpp"
 #include "count/grid.hpp"

@@ -1,7 +1,7 @@
 // The binding of the kernels for documents: their tally, sums, scores and ridge.
 #include "bind/arrays.hpp"
 #include "documents/counts.hpp"
-#include "documents/hashes.hpp"
+#include "documents/rows.hpp"
 #include "documents/ridge.hpp"
 #include "documents/scores.hpp"
 #include "documents/sums.hpp"

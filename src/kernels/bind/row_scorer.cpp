@@ -6,7 +6,7 @@
 
 #include "bind/rows.hpp"
 #include "score/pooled.hpp"
-#include "score/triangular.hpp"
+#include "score/columns.hpp"
 
 namespace {
 

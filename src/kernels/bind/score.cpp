@@ -4,11 +4,9 @@
 #include <numeric>
 
 #include "bind/arrays.hpp"
-#include "score/bins.hpp"
-#include "score/count_scores.hpp"
+#include "score/columns.hpp"
 #include "score/pooled.hpp"
 #include "score/score_kinds.hpp"
-#include "score/triangular.hpp"
 
 namespace {
 

@@ -1,13 +1,10 @@
 // The binding of the kernels for weighted models: pairs of columns, weights and corrections.
 #include "bind/arrays.hpp"
-#include "weighted/boosted_cells.hpp"
 #include "weighted/cell_offsets.hpp"
-#include "weighted/equal_shares.hpp"
+#include "weighted/cells.hpp"
 #include "weighted/loss.hpp"
-#include "weighted/neighbours.hpp"
 #include "weighted/pair_gains.hpp"
 #include "weighted/ridge_descent.hpp"
-#include "weighted/row_scores.hpp"
 
 namespace {
 

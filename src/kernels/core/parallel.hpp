@@ -64,4 +64,14 @@ void run_tasks(i64 tasks, int threads, Work&& work) {
     run_tasks_on_threads(tasks, threads, TaskRef(work));
 }
 
+// Runs rows(begin, end) for `step` of n rows at a time, on as many threads as so much work pays for.
+template <class Rows>
+void run_rows(i64 n, i64 step, i64 work, int allowed, Rows&& rows) {
+    const i64 tasks = (n + step - 1) / step;
+    run_tasks(tasks, threads_for(work, tasks, allowed), [&](i64 task, int) {
+        const i64 begin = task * step;
+        rows(begin, begin + step < n ? begin + step : n);
+    });
+}
+
 }  // namespace tb

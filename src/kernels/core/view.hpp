@@ -1,18 +1,10 @@
 // What a kernel sees of an array: element type, shape and strides. No copy, no Python object.
 #pragma once
 #include <cstdint>
-#include <cstdlib>
 #include <limits>
-#include <new>
 #include <type_traits>
-#include <utility>
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
-
-#include "core/zeros.hpp"
-#include "simd/loop_table.hpp"
+#include "core/memory.hpp"
 
 namespace tb {
 
@@ -104,52 +96,6 @@ decltype(auto) with_numbers(const Matrix& m, F&& f) {
                            }};
     }));
 }
-
-// Memory aligned for vector loads; freed with the object. Not initialised.
-template <class T>
-class Buffer {
-public:
-    Buffer() = default;
-    explicit Buffer(i64 size) { resize(size); }
-    Buffer(const Buffer&) = delete;
-    Buffer& operator=(const Buffer&) = delete;
-    Buffer(Buffer&& other) noexcept { swap(other); }
-    Buffer& operator=(Buffer&& other) noexcept {
-        swap(other);
-        return *this;
-    }
-    ~Buffer() { std::free(data_); }
-    void resize(i64 size) {
-        if (size <= capacity_) return;
-        // a large table is read all over: huge pages spare it most misses of the address cache
-        const std::size_t need = static_cast<std::size_t>(size) * sizeof(T);
-        const std::size_t page = need >= MIN_HUGE_BYTES ? HUGE_PAGE : 64;
-#ifdef TB_EXACT_BUFFERS  // the sanitizers see an overrun only beyond what was allocated
-        void* fresh = nullptr;
-        if (posix_memalign(&fresh, page, need ? need : 1)) throw std::bad_alloc();
-#else
-        const std::size_t bytes = (need + page - 1) / page * page;
-        void* fresh = std::aligned_alloc(page, bytes ? bytes : page);
-        if (!fresh) throw std::bad_alloc();
-#endif
-#if defined(MADV_HUGEPAGE) && !defined(TB_EXACT_BUFFERS)
-        if (page > 64) madvise(fresh, bytes, MADV_HUGEPAGE);
-#endif
-        std::free(data_);
-        data_ = static_cast<T*>(fresh);
-        capacity_ = size;
-    }
-    T* get() const { return data_; }
-    T& operator[](i64 i) const { return data_[i]; }
-
-private:
-    void swap(Buffer& other) noexcept {
-        std::swap(data_, other.data_);
-        std::swap(capacity_, other.capacity_);
-    }
-    T* data_ = nullptr;
-    i64 capacity_ = 0;
-};
 
 inline bool is_finite(double x) {
     return x >= -std::numeric_limits<double>::max() && x <= std::numeric_limits<double>::max();

@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <stdexcept>
 
-#include "core/big_vector.hpp"
-#include "documents/csr.hpp"
+#include "core/memory.hpp"
+#include "documents/rows.hpp"
 
 namespace tb {
 

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "documents/live_counts.hpp"
+#include "text/named_terms.hpp"
 
 namespace tb {
 
@@ -31,6 +32,7 @@ struct LiveReading {
 struct NamedTerms {
     std::vector<u8> bytes;
     std::vector<i64> end = {0};
+    NamedTermsView view() const { return {bytes.data(), end.data(), end.size() - 1}; }
 };
 
 struct LiveTally {
@@ -503,10 +505,7 @@ private:
         return out;
     }
     static bool is_before(const NamedTerms& a, std::size_t i, const NamedTerms& b, std::size_t j) {
-        const std::size_t m = static_cast<std::size_t>(a.end[i + 1] - a.end[i]);
-        const std::size_t n = static_cast<std::size_t>(b.end[j + 1] - b.end[j]);
-        const int sign = std::memcmp(a.bytes.data() + a.end[i], b.bytes.data() + b.end[j], std::min(m, n));
-        return sign ? sign < 0 : m < n;
+        return compare(a.view(), i, b.view(), j) < 0;
     }
 
     static constexpr double LOST = 1e-13;  // of a sum that cancels

@@ -11,7 +11,6 @@
 
 #include "documents/absent_terms.hpp"
 #include "documents/live_terms.hpp"
-#include "documents/running_sum.hpp"
 #include "simd/loop_table.hpp"
 
 namespace tb {

@@ -11,65 +11,7 @@
 
 namespace tb {
 
-// A SlotTable in 64 parts. Each part doubles at a load of its own, from 1/2 to 3/4, so that they
-// take turns.
-template <u64 EMPTY>
-class SlotParts {
-public:
-    SlotParts() {
-        for (Part& part : parts_) part.resize(FIRST_BITS);
-    }
-    [[gnu::always_inline]] void prefetch(u64 hash) const {
-        const Part& part = parts_[hash >> (64 - BITS)];
-        __builtin_prefetch(&part.slots[static_cast<i64>(part.place(hash))]);
-    }
-    template <class Same>
-    Slot* find(u64 hash, u64 key, Same&& same) const {
-        const Part& part = parts_[hash >> (64 - BITS)];
-        for (u64 at = part.place(hash);; at = (at + 1) & part.mask) {
-            Slot& slot = part.slots[static_cast<i64>(at)];
-            if (slot.key == EMPTY || (slot.key == key && same(slot.term))) return &slot;
-        }
-    }
-    // `slot` is where find ended; hash_of_slot tells where a slot belongs when a part grows.
-    template <class HashOf>
-    void fill(Slot* slot, u64 key, u32 term, HashOf&& hash_of_slot) {
-        *slot = {key, term, NO_TERM};
-        const u64 number = hash_of_slot(*slot) >> (64 - BITS);
-        Part& part = parts_[number];
-        if (++part.filled * (4u << BITS) < (part.mask + 1) * ((2u << BITS) + number)) return;
-        Part more;
-        more.resize(part.bits + 1);
-        more.filled = part.filled;
-        for (u64 i = 0; i <= part.mask; ++i) {
-            const Slot& moved = part.slots[static_cast<i64>(i)];
-            if (moved.key == EMPTY) continue;
-            u64 at = more.place(hash_of_slot(moved));
-            while (more.slots[static_cast<i64>(at)].key != EMPTY) at = (at + 1) & more.mask;
-            more.slots[static_cast<i64>(at)] = moved;
-        }
-        part = std::move(more);
-    }
-
-private:
-    static constexpr int BITS = 6, FIRST_BITS = 6;
-    struct Part {
-        Buffer<Slot> slots;
-        u64 mask = 0, filled = 0;
-        int bits = 0;
-
-        u64 place(u64 hash) const { return hash << BITS >> (64 - bits); }
-        void resize(int to) {
-            bits = to;
-            mask = (u64(1) << to) - 1;
-            slots = Buffer<Slot>(static_cast<i64>(mask + 1));
-            for (u64 i = 0; i <= mask; ++i) slots[static_cast<i64>(i)].key = EMPTY;
-        }
-    };
-    std::array<Part, 1 << BITS> parts_;
-};
-
-using LiveTerms = TermsIn<SlotParts>;
+using LiveTerms = TermsIn<6>;
 
 // Items that begin as T() and stay where they are when there are more. Blocks double up to a size that
 // fills huge pages: items are looked up all over, and each small page misses the address cache.
@@ -181,13 +123,11 @@ public:
     // The number of a term with a name, which is new if no term has it. A name that the rules never
     // make, such as one of two spaces in a row, is kept as a word, which no document has.
     u32 named(const u8* text, std::size_t size) {
-        std::string padded(reinterpret_cast<const char*>(text), size);
-        padded.append(8, '\0');
-        const u8* at = reinterpret_cast<const u8*>(padded.data());
-        if (rules_.text.unit != Unit::words) return by_characters(at, size);
-        u32 node = by_words(at, size);
+        const std::string name = padded(text, size);
+        const u8* at = bytes_of(name);
+        u32 node = growing_.terms.named(at, size, rules_.text.unit == Unit::words);
         if (node == NO_TERM) {
-            node = word(at, size);
+            node = growing_.terms.word(at, size);
             odd_names_[node] = static_cast<u32>(std::count(at, at + size, u8(' ')));
         }
         if (node == STOP_WORD) throw std::invalid_argument("a term is a word that is left out");
@@ -227,39 +167,6 @@ public:
     u32 bucket_of_term(u32 node) const { return growing_.terms.terms[node].symbol; }
 
 private:
-    u32 word(const u8* text, std::size_t size) {
-        const WordKey key = WordKey::of(text, size);
-        Slot* slot = growing_.terms.find_word(key, text, size);
-        if (LiveTerms::is_new(slot)) return growing_.terms.add_word(slot, key, text, size);
-        return slot->term;
-    }
-    u32 gram(u32 parent, u32 symbol) {
-        const u64 key = LiveTerms::gram_key(parent, symbol);
-        Slot* slot = growing_.terms.find_gram(key);
-        return LiveTerms::is_new_gram(slot) ? growing_.terms.add_gram(slot, key) : slot->term;
-    }
-    u32 by_words(const u8* at, std::size_t size) {
-        if (!size || at[0] == ' ' || at[size - 1] == ' ') return NO_TERM;
-        for (std::size_t i = 1; i < size; ++i)
-            if (at[i] == ' ' && at[i - 1] == ' ') return NO_TERM;
-        u32 node = NO_TERM;
-        const u8* end = at + size;
-        for (const u8* begin = at;; ++at) {
-            if (at < end && *at != ' ') continue;
-            // the key of a short word is read in 8 bytes, of which those beyond the word do not count
-            const u32 one = word(begin, static_cast<std::size_t>(at - begin));
-            if (one == STOP_WORD) return NO_TERM;
-            node = node == NO_TERM ? one : gram(node, one);
-            if (at == end) return node;
-            begin = at + 1;
-        }
-    }
-    u32 by_characters(const u8* at, std::size_t size) {
-        u32 node = ROOT;
-        for (const u8* end = at + size; at < end; at += size_at(at)) node = gram(node, code_point_at(at));
-        return node;
-    }
-
     LiveRules rules_;
     std::unordered_map<u32, u32> odd_names_;  // spaces in names that the rules never make
     Terms stops_;

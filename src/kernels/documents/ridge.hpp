@@ -5,7 +5,7 @@
 #pragma once
 #include <cmath>
 
-#include "documents/csr.hpp"
+#include "documents/rows.hpp"
 #include "simd/loop_table.hpp"
 
 namespace tb {

@@ -7,7 +7,7 @@
 #pragma once
 #include <cmath>
 
-#include "documents/csr.hpp"
+#include "documents/rows.hpp"
 
 namespace tb {
 
@@ -64,25 +64,18 @@ inline DocumentFactors factors_of(const DocumentScore& s, const DocumentRows& x,
 }
 
 inline void score_documents(const DocumentRows& x, const DocumentScore& s, double* S, int threads) {
-    const i64 K = s.classes, tasks = (x.n + DOCUMENTS - 1) / DOCUMENTS;
-    threads = threads_for((x.indptr[x.n] - x.indptr[0]) * K, tasks, threads);
-    std::vector<Buffer<double>> locals(threads);
-    for (auto& local : locals) local.resize(2 * K);
-    run_tasks(tasks, threads, [&](i64 task, int thread) {
-        double *sum = locals[thread].get(), *ridge = sum + K;
-        const i64 end = (task + 1) * DOCUMENTS < x.n ? (task + 1) * DOCUMENTS : x.n;
-        for (i64 i = task * DOCUMENTS; i < end; ++i) {
-            for (i64 k = 0; k < 2 * K; ++k) sum[k] = 0.0;
-            const DocumentFactors by = factors_of(s, x, i);
-            for (i64 p = x.indptr[i]; p < x.indptr[i + 1]; ++p) {
-                const i64 t = x.terms[p];
-                const double tf = static_cast<double>(x.values[p]);
-                add_term(s, t, tf, sum, tf * s.idf[t], ridge);
-            }
-            double* out = S + i * K;
-            for (i64 k = 0; k < K; ++k) out[k] = s.intercept[k] + by.length * sum[k];
-            if (s.has_ridge()) add_ridge(s, ridge, by.ridge, out);
+    const i64 K = s.classes;
+    each_document(x, 2 * K, x.entries() * K, threads, [&](i64 i, double* sum) {
+        double* ridge = sum + K;
+        const DocumentFactors by = factors_of(s, x, i);
+        for (i64 p = x.indptr[i]; p < x.indptr[i + 1]; ++p) {
+            const i64 t = x.terms[p];
+            const double tf = static_cast<double>(x.values[p]);
+            add_term(s, t, tf, sum, tf * s.idf[t], ridge);
         }
+        double* out = S + i * K;
+        for (i64 k = 0; k < K; ++k) out[k] = s.intercept[k] + by.length * sum[k];
+        if (s.has_ridge()) add_ridge(s, ridge, by.ridge, out);
     });
 }
 

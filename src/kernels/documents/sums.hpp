@@ -11,7 +11,7 @@
 #pragma once
 #include <cmath>
 
-#include "documents/csr.hpp"
+#include "documents/rows.hpp"
 
 namespace tb {
 
@@ -136,19 +136,10 @@ inline void less_their_mean(const double* sum, i64 K, i64 G, double* out) {
 inline void document_sums(const DocumentRows& x, const i32* y, const RatioTable& table, double* Z,
                           int threads) {
     const i64 K = table.classes, G = table.bins;
-    const i64 tasks = (x.n + DOCUMENTS - 1) / DOCUMENTS;
-    threads = threads_for((x.indptr[x.n] - x.indptr[0]) * K, tasks, threads);
     const PackedTable packed(table);
-    std::vector<Buffer<double>> sums(threads);
-    for (auto& sum : sums) sum.resize(K * G);
-    run_tasks(tasks, threads, [&](i64 task, int thread) {
-        double* sum = sums[thread].get();
-        const i64 end = (task + 1) * DOCUMENTS < x.n ? (task + 1) * DOCUMENTS : x.n;
-        for (i64 i = task * DOCUMENTS; i < end; ++i) {
-            for (i64 c = 0; c < K * G; ++c) sum[c] = 0.0;
-            sum_document(x, i, y ? y[i] : -1, table, packed, sum);
-            less_their_mean(sum, K, G, Z + i * K * G);
-        }
+    each_document(x, K * G, x.entries() * K, threads, [&](i64 i, double* sum) {
+        sum_document(x, i, y ? y[i] : -1, table, packed, sum);
+        less_their_mean(sum, K, G, Z + i * K * G);
     });
 }
 
@@ -179,32 +170,23 @@ inline i64 bin_of(double n, i64 of_an_order) {
 inline void sums_without(const DocumentRows& x, const i32* y, const double* weight,
                          const TermNumbers& table, double* Z, int threads) {
     const i64 K = table.classes, G = table.bins;
-    const i64 tasks = (x.n + DOCUMENTS - 1) / DOCUMENTS;
-    threads = threads_for((x.indptr[x.n] - x.indptr[0]) * K * 8, tasks, threads);
-    std::vector<Buffer<double>> sums(threads);
-    for (auto& sum : sums) sum.resize(K * G);
-    run_tasks(tasks, threads, [&](i64 task, int thread) {
-        double* sum = sums[thread].get();
-        const i64 end = (task + 1) * DOCUMENTS < x.n ? (task + 1) * DOCUMENTS : x.n;
-        for (i64 i = task * DOCUMENTS; i < end; ++i) {
-            for (i64 c = 0; c < K * G; ++c) sum[c] = 0.0;
-            const double w = weight[i];
-            for (i64 p = x.indptr[i]; p < x.indptr[i + 1]; ++p) {
-                const i32 t = x.terms[p];
-                const double was = table.frequency[t], rest = was - w;
-                if (!(rest > 1e-12 * was)) continue;  // no other document holds the term
-                const double tf = static_cast<double>(x.values[p]);
-                double* into = sum + (table.first[t] + bin_of(rest, table.of_an_order)) * K;
-                for (i64 k = 0; k < K; ++k)
-                    into[k] -= tf * std::log(rest * table.share[k] + table.tau);
-                for (i64 q = table.pairs.start[t]; q < table.pairs.start[t + 1]; ++q) {
-                    const i32 k = table.pairs.classes[q];
-                    const double n = k == y[i] ? table.counts[q] - w : table.counts[q];
-                    into[k] += tf * std::log1p((n > 0.0 ? n : 0.0) / table.tau);
-                }
+    each_document(x, K * G, x.entries() * K * 8, threads, [&](i64 i, double* sum) {
+        const double w = weight[i];
+        for (i64 p = x.indptr[i]; p < x.indptr[i + 1]; ++p) {
+            const i32 t = x.terms[p];
+            const double was = table.frequency[t], rest = was - w;
+            if (!(rest > 1e-12 * was)) continue;  // no other document holds the term
+            const double tf = static_cast<double>(x.values[p]);
+            double* into = sum + (table.first[t] + bin_of(rest, table.of_an_order)) * K;
+            for (i64 k = 0; k < K; ++k)
+                into[k] -= tf * std::log(rest * table.share[k] + table.tau);
+            for (i64 q = table.pairs.start[t]; q < table.pairs.start[t + 1]; ++q) {
+                const i32 k = table.pairs.classes[q];
+                const double n = k == y[i] ? table.counts[q] - w : table.counts[q];
+                into[k] += tf * std::log1p((n > 0.0 ? n : 0.0) / table.tau);
             }
-            less_their_mean(sum, K, G, Z + i * K * G);
         }
+        less_their_mean(sum, K, G, Z + i * K * G);
     });
 }
 

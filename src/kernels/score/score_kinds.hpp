@@ -338,12 +338,10 @@ Outcome score_csr(const Loops& loops, const Compressed<T, I>& x, const LaneTable
 inline i64 normalise(double* scores, i64 n, i64 classes, const double* fallback, bool probability,
                      double* log_evidence, int threads) {
     constexpr i64 ROWS = 1024;
-    const i64 tasks = (n + ROWS - 1) / ROWS;
     std::atomic<i64> ruled_out{0};
-    run_tasks(tasks, threads_for(n * classes * 8, tasks, threads), [&](i64 task, int) {
-        const i64 end = (task + 1) * ROWS < n ? (task + 1) * ROWS : n;
+    run_rows(n, ROWS, n * classes * 8, threads, [&](i64 begin, i64 end) {
         i64 out = 0;
-        for (i64 r = task * ROWS; r < end; ++r) {
+        for (i64 r = begin; r < end; ++r) {
             double* row = scores + r * classes;
             double top = NEVER;
             for (i64 k = 0; k < classes; ++k) top = row[k] > top ? row[k] : top;

@@ -12,8 +12,7 @@
 
 #define TB_RESTRICT __restrict__
 
-namespace tb {
-namespace TB_ISA {
+namespace tb::TB_ISA {
 namespace {
 
 // A register of this instruction set. Its lanes never meet in one sum, so its width does not show.
@@ -171,6 +170,21 @@ void tile_best(i64 K, i64 first, const double* acc, double* best, i64* arg) {
 }
 
 // ---- scoring rows with classes as lanes --------------------------------------------------------
+// work(nv), of which the number, from 1 to 4, is a type.
+template <int N>
+struct Count {
+    static constexpr int count = N;
+};
+template <class Work>
+inline void by_width(int nv, const Work& work) {
+    switch (nv) {
+    case 1: return work(Count<1>{});
+    case 2: return work(Count<2>{});
+    case 3: return work(Count<3>{});
+    default: return work(Count<4>{});
+    }
+}
+
 // Tables are packed by blocks of 8·NV classes: table[entry·8·NV + lane].
 template <int NV>
 inline void gather_rows(i64 n, i64 d, const i32* entry, const double* table, const double* offset,
@@ -217,22 +231,17 @@ inline void sparse_rows(i64 n, const I* indptr, const I* indices, const T* data,
 template <class T, class I, int Kind>
 void sparse_score(int nv, i64 n, const I* indptr, const I* indices, const T* data,
                   double threshold, const double* table, const double* offset, double* out) {
-    switch (nv) {
-    case 1: return sparse_rows<1, T, I, Kind>(n, indptr, indices, data, threshold, table, offset, out);
-    case 2: return sparse_rows<2, T, I, Kind>(n, indptr, indices, data, threshold, table, offset, out);
-    case 3: return sparse_rows<3, T, I, Kind>(n, indptr, indices, data, threshold, table, offset, out);
-    default: return sparse_rows<4, T, I, Kind>(n, indptr, indices, data, threshold, table, offset, out);
-    }
+    by_width(nv, [&](auto width) {
+        sparse_rows<decltype(width)::count, T, I, Kind>(n, indptr, indices, data, threshold, table,
+                                                        offset, out);
+    });
 }
 
 void gather_score(int nv, i64 n, i64 d, const i32* entry, const double* table,
                   const double* offset, double* out) {
-    switch (nv) {
-    case 1: return gather_rows<1>(n, d, entry, table, offset, out);
-    case 2: return gather_rows<2>(n, d, entry, table, offset, out);
-    case 3: return gather_rows<3>(n, d, entry, table, offset, out);
-    default: return gather_rows<4>(n, d, entry, table, offset, out);
-    }
+    by_width(nv, [&](auto width) {
+        gather_rows<decltype(width)::count>(n, d, entry, table, offset, out);
+    });
 }
 
 template <class I, int Kind>
@@ -241,81 +250,33 @@ SparseScore<I> sparse_entry() {
 }
 
 }  // namespace
-}  // namespace TB_ISA
-}  // namespace tb
+}  // namespace tb::TB_ISA
 
 #include "simd/loops_moments.hpp"
-#include "simd/loops_pairs.hpp"
 #include "simd/loops_weighted.hpp"
-#include "simd/loops_many_classes.hpp"
-#include "simd/loops_boosted.hpp"
 #include "simd/loops_leave_one_out.hpp"
-#include "simd/loops_pooled.hpp"
-#include "simd/loops_choice.hpp"
-#include "simd/loops_gaussian.hpp"
 #include "simd/loops_documents.hpp"
 
-namespace tb {
-namespace TB_ISA {
+namespace tb::TB_ISA {
 
 const Loops* loops() {
     static const Loops table = {
-        moments_into,
-        {moments_rows<double, false>, moments_rows<double, true>},
-        {moments_rows<float, false>, moments_rows<float, true>},
-        cross_rows,
-        check_row<double>,
-        check_row<float>,
-        {sums_rows<double, false>, sums_rows<double, true>},
-        {sums_rows<float, false>, sums_rows<float, true>},
-        pack_tile<double>,
-        pack_tile<float>,
-        tile_quadratic,
-        tile_linear,
-        tile_linear_masked,
-        tile_best,
-        gather_score,
+        moments_into, {moments_rows<double, false>, moments_rows<double, true>},
+        {moments_rows<float, false>, moments_rows<float, true>}, cross_rows, check_row<double>,
+        check_row<float>, {sums_rows<double, false>, sums_rows<double, true>},
+        {sums_rows<float, false>, sums_rows<float, true>}, pack_tile<double>, pack_tile<float>,
+        tile_quadratic, tile_linear, tile_linear_masked, tile_best, gather_score,
         {sparse_entry<i32, SPARSE_LINEAR>(), sparse_entry<i32, SPARSE_BINARY>(),
          sparse_entry<i32, SPARSE_QUADRATIC>()},
         {sparse_entry<i64, SPARSE_LINEAR>(), sparse_entry<i64, SPARSE_BINARY>(),
          sparse_entry<i64, SPARSE_QUADRATIC>()},
-        logs,
-        density_less,
-        density_series,
-        complement,
-        exps,
-        block_scores,
-        block_products,
-        pair_ratios,
-        pair_gains,
-        pair_shares,
-        sum_some_cells,
-        sum_expected,
-        over_neighbours,
-        cell_shares,
-        corrected_rows,
-        boosted_cycle,
-        alike,
-        pooled_mass,
-        pooled_own,
-        pooled_mix,
-        pooled_logs,
-        bin_shares,
-        density_rows,
-        ratios,
-        spread_rows,
-        density_own,
-        density_shares,
-        log_sum,
-        exps_of,
-        gaussian_mass,
-        gaussian_left,
-        gaussian_shares,
-        gram_of_columns,
-        times_columns,
-    };
+        logs, density_less, density_series, complement, exps, block_scores, block_products,
+        pair_ratios, pair_gains, pair_shares, sum_some_cells, sum_expected, over_neighbours,
+        cell_shares, corrected_rows, boosted_cycle, alike, pooled_mass, pooled_own, pooled_mix,
+        pooled_logs, bin_shares, density_rows, ratios, spread_rows, density_own, density_shares,
+        log_sum, exps_of, gaussian_mass, gaussian_left, gaussian_shares, gram_of_columns,
+        times_columns};
     return &table;
 }
 
-}  // namespace TB_ISA
-}  // namespace tb
+}  // namespace tb::TB_ISA

@@ -6,8 +6,7 @@
 // a register holds.
 #pragma once
 
-namespace tb {
-namespace TB_ISA {
+namespace tb::TB_ISA {
 namespace {
 
 // w_c = Σ_i x_ij D_ic of one column and LANES numbers of a document.
@@ -87,5 +86,4 @@ void times_columns(const TermColumns& x, i64 begin, i64 end, const float* A, i64
 }
 
 }  // namespace
-}  // namespace TB_ISA
-}  // namespace tb
+}  // namespace tb::TB_ISA

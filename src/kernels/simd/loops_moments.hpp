@@ -10,8 +10,7 @@
 #include <immintrin.h>  // its functions are always inlined: none is emitted
 #endif
 
-namespace tb {
-namespace TB_ISA {
+namespace tb::TB_ISA {
 namespace {
 
 // ---- L doubles at a time ---------------------------------------------------------------------
@@ -475,5 +474,4 @@ void moments_into(i64 d, double n, double n_lo, const double* TB_RESTRICT cells,
 }
 
 }  // namespace
-}  // namespace TB_ISA
-}  // namespace tb
+}  // namespace tb::TB_ISA

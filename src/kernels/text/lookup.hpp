@@ -44,10 +44,8 @@ public:
         terms_.add_stop_words(stop_words);
     }
     void add(const u8* text, std::size_t size, u32 column) {
-        std::string padded(reinterpret_cast<const char*>(text), size);
-        padded.append(8, '\0');
-        const u8* at = reinterpret_cast<const u8*>(padded.data());
-        const u32 node = rules_.unit == Unit::words ? by_words(at, size) : by_characters(at, size);
+        const std::string name = padded(text, size);
+        const u32 node = terms_.named(bytes_of(name), size, rules_.unit == Unit::words);
         if (node == NO_TERM) return;
         column_.resize(terms_.size(), NO_TERM);
         column_[node] = column;
@@ -59,38 +57,6 @@ public:
     void finish() { column_.resize(terms_.size(), NO_TERM); }
 
 private:
-    u32 by_words(const u8* at, std::size_t size) {
-        u32 node = NO_TERM;
-        const u8* end = at + size;
-        for (const u8* begin = at;; ++at) {
-            if (at < end && *at != ' ') continue;
-            const u32 word = word_of(begin, static_cast<std::size_t>(at - begin));
-            if (word == NO_TERM) return NO_TERM;
-            node = node == NO_TERM ? word : gram_of(node, word);
-            if (at == end) return node;
-            begin = at + 1;
-        }
-    }
-    u32 by_characters(const u8* at, std::size_t size) {
-        u32 node = ROOT;
-        for (const u8* end = at + size; at < end; at += size_at(at))
-            node = gram_of(node, code_point_at(at));
-        return node;
-    }
-    u32 word_of(const u8* text, std::size_t size) {
-        if (!size) return NO_TERM;
-        // the key of a short word is read in 8 bytes, of which those beyond the word do not count
-        const WordKey key = WordKey::of(text, size);
-        Slot* slot = terms_.find_word(key, text, size);
-        if (Terms::is_new(slot)) return terms_.add_word(slot, key, text, size);
-        return slot->term == STOP_WORD ? NO_TERM : slot->term;
-    }
-    u32 gram_of(u32 parent, u32 symbol) {
-        const u64 key = Terms::gram_key(parent, symbol);
-        Slot* slot = terms_.find_gram(key);
-        return Terms::is_new_gram(slot) ? terms_.add_gram(slot, key) : slot->term;
-    }
-
     const TextRules& rules_;
     Terms terms_;
     std::vector<u32> column_;

@@ -1,7 +1,7 @@
 // What becomes of the n-grams of a document: terms of a growing vocabulary, columns of a given one, or
 // columns by hash.
 #pragma once
-#include "core/big_vector.hpp"
+#include "core/memory.hpp"
 #include "text/rows.hpp"
 #include "text/terms.hpp"
 

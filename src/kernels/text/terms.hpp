@@ -3,9 +3,9 @@
 #pragma once
 #include <stdexcept>
 
-#include "core/big_vector.hpp"
+#include "core/memory.hpp"
 #include "core/view.hpp"
-#include "text/hashing.hpp"
+#include "text/unicode.hpp"
 
 namespace tb {
 
@@ -19,47 +19,66 @@ struct Slot {
     u32 entry;  // its count in the last document that had it
 };
 
-// Open addressing; the key EMPTY never occurs.
-template <u64 EMPTY>
-class SlotTable {
+// Open addressing, in 2^BITS parts; the key EMPTY never occurs. Each of several parts doubles at a load of
+// its own, from 1/2 to 3/4, so that they take turns; a single one at 3/5.
+template <u64 EMPTY, int BITS>
+class Slots {
 public:
-    SlotTable() { rebuild(10); }
-    u64 place(u64 hash) const { return hash >> shift_; }
-    [[gnu::always_inline]] void prefetch(u64 hash) const { __builtin_prefetch(&slots_[static_cast<i64>(place(hash))]); }
+    Slots() {
+        for (Part& part : parts_) part.resize(BITS ? 6 : 10);
+    }
+    [[gnu::always_inline]] void prefetch(u64 hash) const {
+        const Part& part = parts_[number(hash)];
+        __builtin_prefetch(&part.slots[static_cast<i64>(part.place(hash))]);
+    }
     template <class Same>
     Slot* find(u64 hash, u64 key, Same&& same) const {
-        for (u64 at = place(hash);; at = (at + 1) & mask_) {
-            Slot& slot = slots_[static_cast<i64>(at)];
+        const Part& part = parts_[number(hash)];
+        for (u64 at = part.place(hash);; at = (at + 1) & part.mask) {
+            Slot& slot = part.slots[static_cast<i64>(at)];
             if (slot.key == EMPTY || (slot.key == key && same(slot.term))) return &slot;
         }
     }
-    // `slot` is where find ended; hash_of_slot tells where a slot belongs when the table grows.
+    // `slot` is where find ended; hash_of_slot tells where a slot belongs when a part grows.
     template <class HashOf>
     void fill(Slot* slot, u64 key, u32 term, HashOf&& hash_of_slot) {
         *slot = {key, term, NO_TERM};
-        if (++filled_ * 5 < (mask_ + 1) * 3) return;
-        Buffer<Slot> old = std::move(slots_);
-        const u64 size = mask_ + 1;
-        rebuild(64 - shift_ + 1);
-        for (u64 i = 0; i < size; ++i) {
-            const Slot& moved = old[static_cast<i64>(i)];
+        const u64 which = number(hash_of_slot(*slot));
+        Part& part = parts_[which];
+        const u64 of = BITS ? 4u << BITS : 5, most = BITS ? (2u << BITS) + which : 3;
+        if (++part.filled * of < (part.mask + 1) * most) return;
+        Part more;
+        more.resize(64 - part.shift + 1);
+        more.filled = part.filled;
+        for (u64 i = 0; i <= part.mask; ++i) {
+            const Slot& moved = part.slots[static_cast<i64>(i)];
             if (moved.key == EMPTY) continue;
-            u64 at = place(hash_of_slot(moved));
-            while (slots_[static_cast<i64>(at)].key != EMPTY) at = (at + 1) & mask_;
-            slots_[static_cast<i64>(at)] = moved;
+            u64 at = more.place(hash_of_slot(moved));
+            while (more.slots[static_cast<i64>(at)].key != EMPTY) at = (at + 1) & more.mask;
+            more.slots[static_cast<i64>(at)] = moved;
         }
+        part = std::move(more);
     }
 
 private:
-    void rebuild(int bits) {
-        shift_ = 64 - bits;
-        mask_ = (u64(1) << bits) - 1;
-        slots_ = Buffer<Slot>(static_cast<i64>(mask_ + 1));
-        for (u64 i = 0; i <= mask_; ++i) slots_[static_cast<i64>(i)].key = EMPTY;
+    struct Part {
+        Buffer<Slot> slots;
+        u64 mask = 0, filled = 0;
+        int shift = 0;
+
+        u64 place(u64 hash) const { return hash << BITS >> shift; }
+        void resize(int bits) {
+            shift = 64 - bits;
+            mask = (u64(1) << bits) - 1;
+            slots = Buffer<Slot>(static_cast<i64>(mask + 1));
+            for (u64 i = 0; i <= mask; ++i) slots[static_cast<i64>(i)].key = EMPTY;
+        }
+    };
+    static u64 number(u64 hash) {
+        if constexpr (BITS == 0) return 0;
+        else return hash >> (64 - BITS);
     }
-    Buffer<Slot> slots_;
-    u64 mask_ = 0, filled_ = 0;
-    int shift_ = 0;
+    Part parts_[1 << BITS];
 };
 
 inline bool same_bytes(const u8* a, const u8* b, std::size_t size) {  // of at least 8
@@ -98,7 +117,16 @@ inline u64 gram_hash(u64 key) {
     return (key ^ key >> 29) * 0xC2B2AE3D27D4EB4Ful;
 }
 
-template <template <u64> class Slots>
+// 8 bytes more than a text: they may be read with its end.
+inline std::string padded(const u8* text, std::size_t size) {
+    return std::string(reinterpret_cast<const char*>(text), size) + std::string(8, '\0');
+}
+inline const u8* bytes_of(const std::string& text) {
+    return reinterpret_cast<const u8*>(text.data());
+}
+
+// Terms whose slots are in 2^BITS parts: no document then pays for the growth of all.
+template <int BITS>
 class TermsIn {
 public:
     BigVector<Term> terms;
@@ -128,10 +156,8 @@ public:
         return term;
     }
     void add_stop_words(const std::vector<std::string>& words) {
-        for (const std::string& word : words) {
-            const std::string padded = word + std::string(8, '\0');
-            add_stop_word(reinterpret_cast<const u8*>(padded.data()), word.size());
-        }
+        for (const std::string& word : words)
+            add_stop_word(bytes_of(padded(bytes_of(word), word.size())), word.size());
     }
     void add_stop_word(const u8* text, std::size_t size) {
         const WordKey key = WordKey::of(text, size);
@@ -152,6 +178,37 @@ public:
         const u32 term = new_term(static_cast<u32>(key >> 32), static_cast<u32>(key));
         gram_slots_.fill(slot, key, term, [](const Slot& s) { return gram_hash(s.key); });
         return term;
+    }
+
+    // Terms that are added where they are new.
+    u32 word(const u8* text, std::size_t size) {
+        const WordKey key = WordKey::of(text, size);
+        Slot* slot = find_word(key, text, size);
+        return is_new(slot) ? add_word(slot, key, text, size) : slot->term;
+    }
+    u32 gram(u32 parent, u32 symbol) {
+        const u64 key = gram_key(parent, symbol);
+        Slot* slot = find_gram(key);
+        return is_new_gram(slot) ? add_gram(slot, key) : slot->term;
+    }
+    // The term of a padded text, of words or of characters; NO_TERM if words are not separated by single
+    // spaces, or one is a stop word.
+    u32 named(const u8* at, std::size_t size, bool words) {
+        const u8* const end = at + size;
+        u32 node = ROOT;
+        if (!words) {
+            for (; at < end; at += size_at(at)) node = gram(node, code_point_at(at));
+            return node;
+        }
+        for (const u8* begin = at;; ++at) {
+            if (at < end && *at != ' ') continue;
+            // the key of a short word is read in 8 bytes, of which those beyond the word do not count
+            const u32 one = at == begin ? STOP_WORD : word(begin, static_cast<std::size_t>(at - begin));
+            if (one == STOP_WORD) return NO_TERM;
+            node = node == ROOT ? one : gram(node, one);
+            if (at == end) return node;
+            begin = at + 1;
+        }
     }
 
 private:
@@ -176,13 +233,13 @@ private:
         return NO_TERM;
     }
 
-    Slots<0> word_slots_;
-    Slots<~u64(0)> gram_slots_;
+    Slots<0, BITS> word_slots_;
+    Slots<~u64(0), BITS> gram_slots_;
     std::vector<u8> word_bytes_ = std::vector<u8>(8);
     std::vector<std::size_t> word_end_ = {0};
     std::vector<u32> stop_words_;
 };
 
-using Terms = TermsIn<SlotTable>;
+using Terms = TermsIn<0>;
 
 }  // namespace tb

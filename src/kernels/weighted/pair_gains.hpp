@@ -217,10 +217,8 @@ inline void exact_pair_gains(const Loops& loops, const LabelledRows& rows,
 // The joint cell of rows, by the coarser cell that each column's cells are in; −1 where one is.
 inline void joint_cells(const i32* first, const i32* second, i64 n, const i32* a, const i32* b,
                         i32 width, i32* joint, int allowed) {
-    const i64 step = 1 << 15, tasks = (n + step - 1) / step;
-    run_tasks(tasks, threads_for(n, tasks, allowed), [&](i64 task, int) {
-        const i64 end = (task + 1) * step < n ? (task + 1) * step : n;
-        for (i64 i = task * step; i < end; ++i) {
+    run_rows(n, 1 << 15, n, allowed, [&](i64 begin, i64 end) {
+        for (i64 i = begin; i < end; ++i) {
             const i32 u = first[i], v = second[i];
             const i32 p = u < 0 ? -1 : a[u], q = v < 0 ? -1 : b[v];
             joint[i] = p < 0 || q < 0 ? -1 : p * width + q;
@@ -277,13 +275,19 @@ private:
     std::vector<double> full_, own_, part_;
 };
 
-// Half of what cells say of the second class less the first of rows [begin, end), of two classes.
-inline void half_apart(const Loops& loops, const AlikePair& pair, const i32* cell, const i32* y,
-                       const float* P, i64 begin, i64 end, double* half) {
-    const i64 n = end - begin;
-    loops.pair_ratios(pair.table(), {cell + begin, y + begin, P + 2 * begin, n}, half);
-    loops.logs(n, half);
-    for (i64 i = 0; i < n; ++i) half[i] *= y[begin + i] == 1 ? 0.5 : -0.5;
+constexpr i64 SCORED = 4096;  // rows of a task
+
+// put(i, half of what the cell of row i says of the second class less the first), of two classes.
+template <class Put>
+void halves_apart(const Loops& loops, const AlikePair& pair, const i32* cell, const i32* y,
+                  const float* P, i64 n, int allowed, const Put& put) {
+    run_rows(n, SCORED, n * 4, allowed, [&](i64 begin, i64 end) {
+        std::vector<double> ratio(end - begin);
+        const PairRows rows{cell + begin, y + begin, P + 2 * begin, end - begin};
+        loops.pair_ratios(pair.table(), rows, ratio.data());
+        loops.logs(rows.n, ratio.data());
+        for (i64 i = begin; i < end; ++i) put(i, ratio[i - begin] * (y[i] == 1 ? 0.5 : -0.5));
+    });
 }
 
 // What each row's cell says of each class with so much of the row taken out, centred over classes:
@@ -292,27 +296,17 @@ inline void residual_values(const Loops& loops, const i32* y, const double* remo
                             const float* P, i64 n, i64 K, const i32* cell, const double* C,
                             const double* E, i64 cells, const double* t, float* values,
                             int allowed) {
-    const i64 step = 4096, tasks = (n + step - 1) / step;
     if (K == 2) {
         const AlikePair pair(loops, y, removed, n, C, E, cells, t);
-        if (pair.alike()) {
-            run_tasks(tasks, threads_for(n * 4, tasks, allowed), [&](i64 task, int) {
-                const i64 begin = task * step, end = begin + step < n ? begin + step : n;
-                std::vector<double> half(end - begin);
-                half_apart(loops, pair, cell, y, P, begin, end, half.data());
-                for (i64 i = begin; i < end; ++i) {
-                    values[i] = static_cast<float>(-half[i - begin]);
-                    values[n + i] = static_cast<float>(half[i - begin]);
-                }
-            });
-            return;
-        }
+        const auto put = [&](i64 i, double half) {
+            values[i] = static_cast<float>(-half), values[n + i] = static_cast<float>(half);
+        };
+        if (pair.alike()) return halves_apart(loops, pair, cell, y, P, n, allowed, put);
     }
     const PairLogs logs(C, E, cells, K, t);
-    run_tasks(tasks, threads_for(n * K * 8, tasks, allowed), [&](i64 task, int) {
+    run_rows(n, SCORED, n * K * 8, allowed, [&](i64 begin, i64 end) {
         std::vector<double> z(K, 0.0);
-        const i64 end = (task + 1) * step < n ? (task + 1) * step : n;
-        for (i64 i = task * step; i < end; ++i) {
+        for (i64 i = begin; i < end; ++i) {
             const i64 v = cell[i];
             if (v < 0) {
                 for (i64 k = 0; k < K; ++k) values[k * n + i] = 0.0f;
@@ -324,6 +318,94 @@ inline void residual_values(const Loops& loops, const i32* y, const double* remo
             mean /= static_cast<double>(K);
             for (i64 k = 0; k < K; ++k) values[k * n + i] = static_cast<float>(z[k] - mean);
         }
+    });
+}
+
+// ---- scores of rows -----------------------------------------------------------------------------
+// What terms add to the scores of rows, each row taken out of the counts: recomputed from tables
+// and from P, so that nothing is kept of n·terms·classes.
+
+// add(i, v, s, z) for rows with a cell v, s the scores of row i and z room for a number a class.
+template <class Add>
+void over_cells(const i32* cell, i64 n, i64 K, double* S, int allowed, const Add& add) {
+    run_rows(n, SCORED, n * K * 4, allowed, [&](i64 begin, i64 end) {
+        std::vector<double> z(K);
+        for (i64 i = begin; i < end; ++i)
+            if (cell[i] >= 0) add(i, static_cast<i64>(cell[i]), S + i * K, z.data());
+    });
+}
+
+// Of a column: z_k = log(C_vk / p_k), C the smoothed counts (cells, classes), less what is removed of
+// the row's own class.
+inline void add_column(const i32* cell, const i32* y, const double* removed, i64 n, i64 K,
+                       const double* C, i64 cells, const double* p, double least, const double* W,
+                       double* S, int allowed) {
+    std::vector<double> full(cells * K), more(cells * K), said(cells * K);
+    const auto logarithm = [least](double c, double share) {
+        return std::log((c > least ? c : least) / share);
+    };
+    const double share = 1.0 / static_cast<double>(K);
+    for (i64 v = 0; v < cells; ++v) {
+        double mean = 0.0;
+        for (i64 k = 0; k < K; ++k) {
+            const i64 at = v * K + k;
+            full[at] = logarithm(C[at], p[k]);
+            more[at] = logarithm(C[at] - 1.0, p[k]) - full[at];
+            mean += full[at] * share;
+        }
+        for (i64 k = 0; k < K; ++k) said[v * K + k] = W[k] * (full[v * K + k] - mean);
+    }
+    if (K == 2) {  // by cell and class the difference of the second class to the first, halved
+        std::vector<double> apart(cells * 2), with(cells);
+        for (i64 v = 0; v < cells; ++v) {
+            with[v] = 0.5 * (full[2 * v + 1] - full[2 * v]);
+            apart[2 * v] = with[v] - 0.5 * more[2 * v];
+            apart[2 * v + 1] = with[v] + 0.5 * more[2 * v + 1];
+        }
+        over_cells(cell, n, K, S, allowed, [&](i64 i, i64 v, double* s, double*) {
+            const i64 at = 2 * v + y[i];
+            double half = removed[i] == 0.0 ? with[v] : apart[at];
+            if (removed[i] != 1.0 && removed[i] != 0.0) {
+                const double own = logarithm(C[at] - removed[i], p[y[i]]);
+                const double other = full[2 * v + 1 - y[i]];
+                half = 0.5 * (y[i] == 1 ? own - other : other - own);
+            }
+            s[0] -= W[0] * half;
+            s[1] += W[1] * half;
+        });
+        return;
+    }
+    over_cells(cell, n, K, S, allowed, [&](i64 i, i64 v, double* s, double*) {
+        const i64 y_i = y[i], at = v * K + y_i;
+        const double r = removed[i];
+        const double apart = r == 1.0   ? more[at]
+                             : r == 0.0 ? 0.0
+                                        : logarithm(C[at] - r, p[y_i]) - full[at];
+        const double mean = apart * share;
+        for (i64 k = 0; k < K; ++k) s[k] += said[v * K + k] - W[k] * mean;
+        s[y_i] += W[y_i] * apart;
+    });
+}
+
+// Of a pair: z_k = log((C − [k = y]·r + t_k) / (E − r·P_k + t_k)), r what is removed.
+inline void add_pair(const Loops& loops, const i32* cell, const i32* y, const double* removed,
+                     const float* P, i64 n, i64 K, const double* C, const double* E, i64 cells,
+                     const double* t, const double* W, double* S, int allowed) {
+    if (K == 2) {
+        const AlikePair pair(loops, y, removed, n, C, E, cells, t);
+        const auto put = [&](i64 i, double half) {
+            S[2 * i] -= W[0] * half, S[2 * i + 1] += W[1] * half;
+        };
+        if (pair.alike()) return halves_apart(loops, pair, cell, y, P, n, allowed, put);
+    }
+    const PairLogs logs(C, E, cells, K, t);
+    const double share = 1.0 / static_cast<double>(K);
+    over_cells(cell, n, K, S, allowed, [&](i64 i, i64 v, double* s, double* z) {
+        logs.without(v, y[i], removed[i], P + i * K, z);
+        double mean = 0.0;
+        for (i64 k = 0; k < K; ++k) mean += z[k];
+        mean *= share;
+        for (i64 k = 0; k < K; ++k) s[k] += W[k] * (z[k] - mean);
     });
 }
 

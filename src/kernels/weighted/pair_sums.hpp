@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/cache_lines.hpp"
+#include "core/memory.hpp"
 #include "core/parallel.hpp"
 
 namespace tb {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/cache_lines.hpp"
+#include "core/memory.hpp"
 #include "weighted/cell_offsets.hpp"
 
 namespace tb {

@@ -422,7 +422,7 @@ class PooledCounts(LearningDensity):
 
 # ---- the sizes r, whose dispersion is 1/r, from counted values -----------------------------------
 # The equation stands at the top. Sizes of maximum likelihood of small whole numbers are found by a
-# kernel (``src/kernels/leave_one_out/choice_counts.hpp``), all others here.
+# kernel (``src/kernels/leave_one_out/choice.hpp``), all others here.
 MIN_LOG_SIZE, MAX_LOG_SIZE = -14.0, 14.0  # r of a million: the variance is Poisson's but for m/r
 MAX_STEPS = 60  # of Newton's method and bisection
 TOLERANCE = 1e-12  # change of log r that ends them

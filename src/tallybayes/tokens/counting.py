@@ -253,7 +253,7 @@ def count_hashed(
 ) -> Rows:
     """Count documents into `n_features` columns by the hash of each term.
 
-    The hash is that of ``src/kernels/text/hashing.hpp``: 64 bits of the token's UTF-8, combined
+    The hash is that of ``src/kernels/text/unicode.hpp``: 64 bits of the token's UTF-8, combined
     over the tokens of an n-gram. Terms with the same hash share a column. Counts
     are not signed.
 

@@ -1,25 +1,37 @@
-// A large table of zeros in huge pages. The operating system clears a page when it is first touched;
-// a table of 16 MB that is added to all over has 4,096 pages of 4 kB, whose faults cost as much as
-// two thirds of the additions, or eight of 2 MB.
-#pragma once
-#include <cstddef>
+// Memory in huge pages; see memory.hpp.
+#include "core/memory.hpp"
+
 #include <cstdint>
 
 #ifdef __linux__
 #include <sys/mman.h>
 #endif
 
-namespace tb {
+namespace {
 
-constexpr std::size_t HUGE_PAGE = std::size_t(1) << 21;
-constexpr std::size_t MIN_HUGE_BYTES = HUGE_PAGE;
-
-inline std::size_t huge_pages(std::size_t bytes) {
-    return (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+[[maybe_unused]] std::size_t huge_pages(std::size_t bytes) {
+    return (bytes + tb::HUGE_PAGE - 1) / tb::HUGE_PAGE * tb::HUGE_PAGE;
 }
 
-// Zeroed memory for so many bytes, null where the system has none; to be given back with free_zeros.
-inline void* huge_zeros(std::size_t bytes) {
+}  // namespace
+
+void* tb::allocate(std::size_t bytes) {
+    const std::size_t page = bytes >= MIN_HUGE_BYTES ? HUGE_PAGE : 64;
+    void* fresh = nullptr;
+#ifdef TB_EXACT_BUFFERS  // the sanitizers see an overrun only beyond what was allocated
+    if (posix_memalign(&fresh, page, bytes ? bytes : 1)) throw std::bad_alloc();
+#else
+    const std::size_t size = bytes ? (bytes + page - 1) / page * page : page;
+    if (size >= bytes) fresh = std::aligned_alloc(page, size);
+    if (!fresh) throw std::bad_alloc();
+#ifdef MADV_HUGEPAGE
+    if (page > 64) madvise(fresh, size, MADV_HUGEPAGE);
+#endif
+#endif
+    return fresh;
+}
+
+void* tb::huge_zeros(std::size_t bytes) {
 #if defined(MADV_HUGEPAGE) && !defined(TB_EXACT_BUFFERS)
     const std::size_t size = huge_pages(bytes), room = size + HUGE_PAGE;
     if (size < bytes || room < size) return nullptr;
@@ -38,12 +50,10 @@ inline void* huge_zeros(std::size_t bytes) {
 #endif
 }
 
-inline void free_zeros(void* zeros, std::size_t bytes) {
+void tb::free_zeros(void* zeros, std::size_t bytes) {
 #if defined(MADV_HUGEPAGE) && !defined(TB_EXACT_BUFFERS)
     munmap(zeros, huge_pages(bytes));
 #else
     (void)zeros, (void)bytes;
 #endif
 }
-
-}  // namespace tb
