@@ -7,7 +7,7 @@ from typing import Any
 
 from tallybayes.export.dialects import DIALECTS
 from tallybayes.export.expression import Query, exp, greatest, literal
-from tallybayes.parameters.formula import CellTable, Formula, LevelCells
+from tallybayes.score import CellTable, Formula, LevelCells
 
 __all__ = ["nested_case", "without_fence"]
 

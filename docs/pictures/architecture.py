@@ -22,7 +22,7 @@ BOXES = {
     "answer": ("Answer", "label, probability, reasons", "estimators/, explain/", 0, 2),
     "joint": ("Joint log-likelihood", "one score a class, in nats", "scoring", 1, 2),
     "score": ("Engine: score", "evaluates each score kind", "engines/", 2, 2),
-    "kind": ("Score kind", "lookup, linear, quadratic, …", "parameters/", 3, 2),
+    "kind": ("Score kind", "lookup, linear, quadratic, …", "score", 3, 2),
     "rows": ("Rows to predict", "frame, array, dict", "tables/", 4, 2),
 }
 STYLE = """

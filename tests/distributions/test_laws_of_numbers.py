@@ -14,7 +14,7 @@ from tallybayes.distributions.table import ScipyLaw, TransformedLaw, law_of
 from tallybayes.families import Binned, Gaussian, Multinomial, Poisson, Smooth
 from tallybayes.families.contract import NumberDensity
 from tallybayes.families.normal import Transform
-from tallybayes.parameters import Description
+from tallybayes.score import Description
 
 N = 300
 

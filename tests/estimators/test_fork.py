@@ -79,9 +79,10 @@ def test_a_child_learns_whatever_locks_other_threads_held_when_it_was_forked():
 STUCK = """
 import os, signal, threading, time
 import numpy as np
-from tallybayes import GaussianNB, forking
+from tallybayes import threads
+from tallybayes import GaussianNB
 
-forking.PATIENCE = 0.1
+threads.PATIENCE = 0.1
 x, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 0])
 models = [GaussianNB().fit(x, y) for _ in range(3)]
 held, done = threading.Event(), threading.Event()

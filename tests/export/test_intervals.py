@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tallybayes.export.expression import Query
 from tallybayes.export.terms import Columns, buckets_of, cell_of, score_of
-from tallybayes.parameters.formula import Formula, NumberCells
+from tallybayes.score import Formula, NumberCells
 
 WHOLE = st.lists(st.integers(-3000, 3000).map(float), min_size=6, max_size=30, unique=True)
 QUARTERS = WHOLE.map(lambda starts: [x / 4 for x in starts])

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from tallybayes.export.terms import JOINT_CELLS, JointTable, joined
 from tallybayes.export.written import Powers
-from tallybayes.parameters.formula import CellTable, CodeCells, PairedCells
-from tallybayes.parameters.kinds import QuadraticTerms
+from tallybayes.score import CellTable, CodeCells, PairedCells, QuadraticTerms
 
 SIZES = st.lists(st.integers(2, JOINT_CELLS + 20), max_size=8)
 

@@ -12,7 +12,7 @@ import tallybayes
 from tallybayes import NaiveBayes
 from tallybayes.families import Gaussian, LevelFamily, NumberDensity, NumberFamily, registry
 from tallybayes.families.contract import GroupFamily, GroupLikelihood, TunableDensity
-from tallybayes.parameters import Description
+from tallybayes.score import Description
 from tallybayes.testing.families import check_number_family
 
 

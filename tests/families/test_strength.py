@@ -16,7 +16,7 @@ from tallybayes.families.class_prior import ClassPrior
 from tallybayes.families.contract import best_alpha, class_evidence, each, law_score
 from tallybayes.families.gaussian import GaussianDensity
 from tallybayes.families.poisson import PoissonDensity
-from tallybayes.parameters import ImproperPrior
+from tallybayes.score import ImproperPrior
 from tallybayes.tally import ClassCounts, GridCounts, Moments
 
 mpmath.mp.dps = 60

@@ -20,7 +20,7 @@ from tallybayes.engines.lookup_parts import LevelsPart, Part
 from tallybayes.engines.number_parts import CorrelatedPart, CountsPart
 from tallybayes.families.normal import Transform
 from tallybayes.families.priors import log_rising
-from tallybayes.parameters import Density
+from tallybayes.score import Density
 from tallybayes.tables import Empty, Mixed, Numbers, Strings, Table, read_table
 from tallybayes.tables.columns import strings_of
 
@@ -320,7 +320,7 @@ class BinsLaw(Law):
 
 
 class _EveryLaw:
-    """Makes the laws of this module; see :class:`tallybayes.parameters.Laws`."""
+    """Makes the laws of this module; see :class:`tallybayes.score.Laws`."""
 
     scipy = ScipyLaw
     transformed = TransformedLaw

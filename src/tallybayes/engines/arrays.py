@@ -12,8 +12,8 @@ from scipy import sparse
 from tallybayes import _kernels
 from tallybayes.engines.contract import Counted
 from tallybayes.errors import UnseenLevel
-from tallybayes.parameters import Linear, Lookup, Parameters, Quadratic
 from tallybayes.schema import Columns
+from tallybayes.score import Linear, Lookup, Parameters, Quadratic
 from tallybayes.tally import ClassCounts, CrossMoments, FeatureSums, LevelCounts, Moments, Tally
 from tallybayes.tally.base import is_residue
 from tallybayes.threads import get_num_threads

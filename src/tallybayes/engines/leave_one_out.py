@@ -16,16 +16,16 @@ from scipy import sparse
 from tallybayes import _kernels
 from tallybayes.engines.arrays import raise_fault, readable
 from tallybayes.errors import NegativeTally
-from tallybayes.parameters import (
-    Cells,
+from tallybayes.schema import Columns
+from tallybayes.score import (
     CellsWithout,
     ComplementWithout,
+    LookupLaw,
     MomentsWithout,
     PresenceWithout,
     SumsWithout,
     Without,
 )
-from tallybayes.schema import Columns
 from tallybayes.tally.base import RESIDUE
 from tallybayes.tally.moments import VANISHING
 from tallybayes.threads import get_num_threads
@@ -383,10 +383,10 @@ class CellTables:
 
     Parameters
     ----------
-    laws : tuple of Cells
+    laws : tuple of LookupLaw
     """
 
-    def __init__(self, laws: tuple[Cells, ...]) -> None:
+    def __init__(self, laws: tuple[LookupLaw, ...]) -> None:
         self.laws = laws
         self.others_change: bool = any(law.others_change for law in laws)
         self.start: NDArray[np.int64] = stacked([law.log_prob() for law in laws], 0)[1]
@@ -406,7 +406,7 @@ class CellTables:
             raise_unlearned(x, start)
 
 
-def cells_without(law: Cells, cells: NDArray[np.intp], own: Index, weight: Array) -> Array:
+def cells_without(law: LookupLaw, cells: NDArray[np.intp], own: Index, weight: Array) -> Array:
     """log-probabilities (n_rows, n_classes) of rows in these cells of a column, each after it is
     taken out.
 
@@ -414,7 +414,7 @@ def cells_without(law: Cells, cells: NDArray[np.intp], own: Index, weight: Array
 
     Parameters
     ----------
-    law : Cells
+    law : LookupLaw
     cells, own : index arrays (n_rows,)
         The cell and the class of each row.
     weight : float64 array (n_rows,)

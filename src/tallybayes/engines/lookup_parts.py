@@ -16,8 +16,16 @@ from tallybayes import _kernels
 from tallybayes.engines.contract import raise_infinite
 from tallybayes.engines.leave_one_out import cells_without
 from tallybayes.errors import UnseenLevel
-from tallybayes.parameters import Cells, Density, Description, Term, Unseen
-from tallybayes.parameters.formula import CellTable, LevelCells, NumberCells
+from tallybayes.score import (
+    CellTable,
+    Density,
+    Description,
+    LevelCells,
+    LookupLaw,
+    NumberCells,
+    Term,
+    Unseen,
+)
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table
 from tallybayes.tally import GridCounts
 from tallybayes.threads import get_num_threads, in_threads
@@ -260,7 +268,7 @@ class LookupPart(Part):
 
     Parameters are those of Part, and:
 
-    law : Cells
+    law : LookupLaw
         Its first cell is the missing value, where `has_missing`.
     has_missing : bool
     unseen : {"smooth", "ignore", "error"}
@@ -269,7 +277,7 @@ class LookupPart(Part):
         Whether the strength of its prior follows the model's alpha.
     """
 
-    law: Cells
+    law: LookupLaw
     has_missing: bool = False
     unseen: Unseen = "smooth"
     follows: bool = False
@@ -378,7 +386,7 @@ class LookupPart(Part):
 
 def tables_of(parts: Sequence[LookupPart]) -> list[Array]:
     """:attr:`LookupPart.table` of each; tables that are not cached are computed together."""
-    by_type: dict[type[Cells], list[LookupPart]] = {}
+    by_type: dict[type[LookupLaw], list[LookupPart]] = {}
     for part in parts:
         if "table" not in part.__dict__:
             by_type.setdefault(type(part.law), []).append(part)
@@ -388,7 +396,7 @@ def tables_of(parts: Sequence[LookupPart]) -> list[Array]:
             for start in range(0, len(some), MAX_COLUMNS_AT_ONCE)
         ]
 
-        def compute(chunk: list[LookupPart], law: type[Cells] = law) -> None:
+        def compute(chunk: list[LookupPart], law: type[LookupLaw] = law) -> None:
             for part, table in zip(chunk, law.log_probs([p.law for p in chunk]), strict=True):
                 part.take_table(table)
 

@@ -23,19 +23,20 @@ from tallybayes.engines.lookup_parts import (
     need_no_level,
     values_of,
 )
-from tallybayes.parameters import (
+from tallybayes.score import (
     Correlated,
     Counts,
     Density,
     Description,
+    GroupTerm,
     ImproperPrior,
     NumberLaw,
     NumberTerm,
+    OpaqueTerm,
     Term,
     TermScores,
     missing_patterns,
 )
-from tallybayes.parameters.formula import GroupTerm, OpaqueTerm
 from tallybayes.tables import Column, Numbers, Strings, Table
 from tallybayes.tables.columns import numbers_and_strings
 from tallybayes.tally import GridCounts
@@ -207,7 +208,7 @@ CHUNK = 1 << 15  # rows whose intermediate results stay in the cache
 
 
 class PooledColumns:
-    """Densities whose laws have the form of :class:`tallybayes.parameters.PooledTerms`.
+    """Densities whose laws have the form of :class:`tallybayes.score.PooledTerms`.
 
     Parameters
     ----------

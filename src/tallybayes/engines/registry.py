@@ -19,7 +19,7 @@ __all__ = ["ENGINES", "engine_named", "engine_of", "register_engine"]
 
 ENGINES = {
     "duckdb": "tallybayes.engines.duckdb:DuckDBEngine",
-    "spark": "tallybayes.engines.spark:SparkEngine",
+    "spark": "tallybayes.engines.stream:SparkEngine",
     "stream": "tallybayes.engines.stream:StreamEngine",
     "memory": "tallybayes.engines.memory:MemoryEngine",
 }

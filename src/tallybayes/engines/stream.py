@@ -1,6 +1,7 @@
-"""The engine for sources that are read part by part.
+"""The engines for sources that are read part by part, and for those whose rows stay on a cluster.
 
-Each part is counted in memory, and the tallies are merged in their order.
+Each part is counted in memory, here or on the cluster, and the results are merged in the order of
+the rows.
 """
 
 from __future__ import annotations
@@ -26,18 +27,21 @@ from tallybayes.engines.contract import (
     merged_tables,
     need_columns,
     raise_no_rows,
+    sampled_marks,
 )
 from tallybayes.engines.memory import MemoryEngine, only_asked
 from tallybayes.errors import IncompatibleTallies, SourceError
 from tallybayes.schema import Columns
-from tallybayes.sources.contract import Part, Source, located, restarted
-from tallybayes.sources.files import is_source, source_of
+from tallybayes.sources.contract import Part, Source, is_distributed, located, restarted
+from tallybayes.sources.files import is_source, is_spark_frame, source_of
 from tallybayes.tables import Table
 from tallybayes.tally import TableTally
-from tallybayes.threads import in_order
+from tallybayes.threads import in_order, on_one_thread
 
-__all__ = ["StreamEngine", "TalliesByType"]
+__all__ = ["SparkEngine", "StreamEngine", "TalliesByType"]
 
+
+# ---- the engine of streams -----------------------------------------------------------------------
 Array = NDArray[np.float64]
 
 
@@ -285,3 +289,41 @@ class TalliesByType:
             if labels is not None:
                 tallies[False] = _with_labels(tallies[False], labels)
         return reduce(merged_tables, tallies.values()), labels
+
+
+# ---- rows on a cluster ---------------------------------------------------------------------------
+class SparkEngine(StreamEngine):
+    """Counts the rows of Spark DataFrames where they lie; see
+    :class:`tallybayes.engines.contract.Engine`. Only results and a sample come to this process."""
+
+    name = "spark"
+
+    def reads(self, source: Any) -> bool:
+        return is_spark_frame(source) or (hasattr(type(source), "parts") and is_distributed(source))
+
+    def fold(
+        self,
+        source: Any,
+        each: Callable[[Table, bool], tuple[R, Rows]],
+        merge: Callable[[R, R], R],
+        *,
+        names: Sequence[str] | None = None,
+        as_written: Collection[str] = (),
+        max_rows: int | None = 0,
+        noted: Callable[[R, Callable[[int], str]], None] | None = None,
+    ) -> tuple[R | None, list[Rows]]:
+        source = source_of(source)
+        assert is_distributed(source)
+        found = source.fold(names, partial(_result, each), merge)
+        if found is None or max_rows == 0:
+            return None if found is None else found.result, []
+        whole = max_rows is None or found.n_rows <= max_rows
+        marks = None if max_rows is None or whole else sampled_marks(found.rows, max_rows)
+        table = source.take(found.names, marks)
+        return found.result, [] if table is None else [each(table, True)[1]]
+
+
+def _result(each: Callable[[Table, bool], tuple[R, Rows]], table: Table) -> R:
+    """What is sent to the rows. A task has one core."""
+    with on_one_thread():
+        return each(table, True)[0]

@@ -19,17 +19,18 @@ from tallybayes.engines.lookup_parts import (
 )
 from tallybayes.engines.number_parts import PooledColumns, scored_together
 from tallybayes.engines.tables import text_group
-from tallybayes.parameters import Formula, Term
-from tallybayes.parameters.formula import (
+from tallybayes.schema import Columns, Kind, Schema
+from tallybayes.score import (
+    Formula,
     GroupTerm,
     LevelCells,
     NumberCells,
     OpaqueTerm,
     OwnTerms,
+    Term,
     of_pairs,
     of_single_columns,
 )
-from tallybayes.schema import Columns, Kind, Schema
 from tallybayes.tables import Table
 from tallybayes.tables.columns import entries_of_bits
 from tallybayes.tables.values import as_scalar, as_text

@@ -25,8 +25,8 @@ from tallybayes.families.categorical import Categorical
 from tallybayes.families.gaussian import Gaussian, MeanVariance
 from tallybayes.families.multinomial import Complement, Multinomial
 from tallybayes.models.array import ArrayModel, declared_levels
-from tallybayes.parameters import Formula, Unseen
 from tallybayes.schema import Columns
+from tallybayes.score import Formula, Unseen
 from tallybayes.tally.moments import origin_of
 from tallybayes.validation import like, model_array
 

@@ -24,7 +24,6 @@ from tallybayes import scoring
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.explain.warnings import warn_of_light_rows
 from tallybayes.families.class_prior import ClassPrior
-from tallybayes.forking import new_lock
 from tallybayes.models.base import Model, same
 from tallybayes.models.class_weights import (
     ClassWeights,
@@ -34,12 +33,12 @@ from tallybayes.models.class_weights import (
     resolved,
     weighted,
 )
-from tallybayes.parameters import Formula
-from tallybayes.parameters.formula import Kind
 from tallybayes.progress import learning_shown
 from tallybayes.readable import html_table
+from tallybayes.score import Formula, Kind
 from tallybayes.scoring import posterior_without
 from tallybayes.tally import TableTally
+from tallybayes.threads import new_lock
 from tallybayes.validation import (
     codes_of,
     labels_and_codes,

@@ -31,7 +31,7 @@ from tallybayes.models.data_warnings import Watched, warn_of_odd_values
 from tallybayes.models.declarations import Declared, Reading, declared, names_declared
 from tallybayes.models.rows import Held, Names, rows_to_score
 from tallybayes.models.table import TableModel
-from tallybayes.parameters import Unseen
+from tallybayes.score import Unseen
 from tallybayes.sources.contract import Source
 from tallybayes.sources.databases.duckdb import is_file
 from tallybayes.sources.databases.names import is_url

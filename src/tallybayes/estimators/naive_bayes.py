@@ -33,7 +33,7 @@ from tallybayes.models.class_weights import by_class
 from tallybayes.models.declarations import Declared, Reading, declared
 from tallybayes.models.rows import Names
 from tallybayes.models.table import Chosen, TableModel
-from tallybayes.parameters import Unseen
+from tallybayes.score import Unseen
 from tallybayes.scoring import posterior, posterior_without
 from tallybayes.tables import Table
 from tallybayes.tally import TableTally

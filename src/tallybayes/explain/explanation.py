@@ -18,8 +18,8 @@ from tallybayes.families.contract import class_evidence
 from tallybayes.models.columns import TextTerms
 from tallybayes.models.documents import TextModel
 from tallybayes.models.table import TableModel
-from tallybayes.parameters import ImproperPrior
 from tallybayes.readable import html_table, shaded
+from tallybayes.score import ImproperPrior
 from tallybayes.scoring import log_normalised
 from tallybayes.tables import Table
 from tallybayes.tables.columns import frame, values_of

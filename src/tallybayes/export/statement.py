@@ -20,7 +20,7 @@ from tallybayes.export import expression as sql
 from tallybayes.export.expression import Tree, Value
 from tallybayes.export.terms import Columns, added, interval_tree, joined
 from tallybayes.export.written import written
-from tallybayes.parameters.formula import CellTable, Correction, Formula, Inexpressible, Kind
+from tallybayes.score import CellTable, Correction, Formula, Inexpressible, Kind
 
 __all__ = ["PREDICTION", "select"]
 

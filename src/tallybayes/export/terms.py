@@ -28,7 +28,7 @@ from tallybayes.export.written import (
     Triangular,
     Written,
 )
-from tallybayes.parameters.formula import (
+from tallybayes.score import (
     Cells,
     CellTable,
     CodeCells,

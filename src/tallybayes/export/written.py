@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.priors import correction
-from tallybayes.parameters.formula import (
+from tallybayes.score import (
     CellTable,
     GroupTerm,
     Inexpressible,
@@ -20,11 +20,12 @@ from tallybayes.parameters.formula import (
     NumberTerm,
     OpaqueTerm,
     PairedCells,
+    PooledTerms,
     Power,
+    QuadraticTerms,
     Single,
     Term,
 )
-from tallybayes.parameters.kinds import PooledTerms, QuadraticTerms
 
 __all__ = [
     "Conditional",

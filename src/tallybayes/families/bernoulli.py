@@ -30,8 +30,8 @@ from tallybayes.families.priors import (
     check_estimate,
     hold,
 )
-from tallybayes.parameters import Linear, PresenceWithout
 from tallybayes.schema import Kind
+from tallybayes.score import Linear, PresenceWithout
 from tallybayes.tally import ClassCounts, FeatureSums
 from tallybayes.tally.base import is_residue
 

@@ -36,8 +36,8 @@ from tallybayes.families.priors import (
     check_estimate,
     hold_choice,
 )
-from tallybayes.parameters import CellsWithout, Lookup, Unseen
 from tallybayes.schema import Kind
+from tallybayes.score import CellsWithout, Lookup, Unseen
 from tallybayes.tally import ClassCounts, LevelCounts
 
 __all__ = ["Categorical"]

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.priors import Beta, PriorAndPosteriors, log_betas, log_counts_evidence
-from tallybayes.parameters import ImproperPrior
+from tallybayes.score import ImproperPrior
 from tallybayes.tally import UNIT_ROWS, RowWeights
 from tallybayes.tally.base import less
 

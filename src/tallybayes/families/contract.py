@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 
 from tallybayes.families.cells import CellLaw
 from tallybayes.families.priors import PriorAndPosteriors, log_counts_evidence, log_rising
-from tallybayes.parameters import (
+from tallybayes.schema import Kind
+from tallybayes.score import (
     Description,
     ImproperPrior,
     Laws,
+    NumberLaw,
     Parameters,
     PooledLess,
     Without,
 )
-from tallybayes.parameters.formula import NumberLaw
-from tallybayes.schema import Kind
 from tallybayes.tally import (
     UNIT_ROWS,
     ClassCounts,
@@ -588,8 +588,8 @@ class LearningDensity(NumberDensity):
 class GroupLikelihood(ABC):
     """The likelihood of a group of columns, from their joint counts.
 
-    Besides these methods it has those of its score kind: :class:`tallybayes.parameters.Counts`, or
-    :class:`tallybayes.parameters.Correlated`.
+    Besides these methods it has those of its score kind: :class:`tallybayes.score.Counts`, or
+    :class:`tallybayes.score.Correlated`.
 
     Attributes
     ----------

@@ -74,16 +74,18 @@ from tallybayes.families.priors import (
     log_gamma,
     number,
 )
-from tallybayes.parameters import (
+from tallybayes.schema import Kind
+from tallybayes.score import (
     Description,
     ImproperPrior,
+    LawMixture,
     Laws,
     MomentsWithout,
+    NumberLaw,
     PooledLess,
+    Power,
     Quadratic,
 )
-from tallybayes.parameters.formula import LawMixture, NumberLaw, Power
-from tallybayes.schema import Kind
 from tallybayes.tally import UNIT_ROWS, ClassCounts, CrossMoments, GridCounts, Moments, RowWeights
 from tallybayes.tally.base import less
 

@@ -48,7 +48,7 @@ from tallybayes.families.normal import (
     Statistics,
 )
 from tallybayes.families.priors import NormalInverseWishart, log_gamma, log_rising
-from tallybayes.parameters import Description, ImproperPrior, TriangularTerms, missing_patterns
+from tallybayes.score import Description, ImproperPrior, TriangularTerms, missing_patterns
 from tallybayes.tally import CrossMoments, Moments
 from tallybayes.tally.base import RESIDUE
 

@@ -39,8 +39,8 @@ from tallybayes.families.priors import (
     log_rising,
     smoothing_number,
 )
-from tallybayes.parameters import ComplementWithout, Description, ImproperPrior, Linear, SumsWithout
 from tallybayes.schema import Kind
+from tallybayes.score import ComplementWithout, Description, ImproperPrior, Linear, SumsWithout
 from tallybayes.tally import ClassCounts, FeatureSums
 from tallybayes.tally.base import less
 

@@ -41,9 +41,8 @@ from tallybayes.families.priors import (
     log_rising,
     smoothing_number,
 )
-from tallybayes.parameters import Description, Laws
-from tallybayes.parameters.formula import LawMixture, NumberLaw
 from tallybayes.schema import Kind
+from tallybayes.score import Description, LawMixture, Laws, NumberLaw
 from tallybayes.tally import GridCounts
 from tallybayes.tally.base import RESIDUE, less
 

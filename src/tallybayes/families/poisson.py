@@ -37,8 +37,8 @@ from tallybayes.families.priors import (
     log_gamma,
     log_rising,
 )
-from tallybayes.parameters import Description, ImproperPrior, Laws, NumberLaw
 from tallybayes.schema import Kind
+from tallybayes.score import Description, ImproperPrior, Laws, NumberLaw
 from tallybayes.tally import GridCounts, Moments
 from tallybayes.tally.base import RESIDUE, less
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from tallybayes import _kernels
 from tallybayes.families.contract import Context, DocumentFamily, DocumentLikelihood
 from tallybayes.families.priors import hold_choice, smoothing_number, whole_number
-from tallybayes.parameters import Description
 from tallybayes.schema import Kind
+from tallybayes.score import Description
 from tallybayes.tally import TextCounts
 from tallybayes.tally.base import less
 from tallybayes.tally.live_terms import MAX_ORDERS, LiveTermCounts

@@ -14,9 +14,8 @@ from tallybayes.engines.leave_one_out import CompiledWithout, compile_without
 from tallybayes.families.class_prior import ClassPrior
 from tallybayes.models.base import Model
 from tallybayes.models.data_warnings import tiny_columns, warn_of_tiny
-from tallybayes.parameters import Formula, Parameters
-from tallybayes.parameters.formula import Kind, terms_of
 from tallybayes.schema import Columns, Schema
+from tallybayes.score import Formula, Kind, Parameters, terms_of
 from tallybayes.tables.values import as_text
 from tallybayes.tally import Moments, TableTally
 

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.class_prior import ClassPrior, PriorWithout
-from tallybayes.forking import new_lock
 from tallybayes.labels import joined_labels
-from tallybayes.parameters import Formula
 from tallybayes.schema import Schema
+from tallybayes.score import Formula
 from tallybayes.tally import TableTally
+from tallybayes.threads import new_lock
 
 __all__ = ["Model", "joined_declared", "same"]
 

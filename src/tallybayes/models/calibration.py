@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from tallybayes.parameters.formula import Correction
 from tallybayes.persistence import Ascending, NonNegative, Shape, Within
+from tallybayes.score import Correction
 from tallybayes.tally import effective_row_weight
 
 __all__ = ["Calibration", "Isotonic", "Method", "Temperature", "fitted_calibration", "log_odds"]

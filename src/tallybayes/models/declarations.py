@@ -15,9 +15,9 @@ from tallybayes.families.contract import Criterion
 from tallybayes.families.priors import Estimate
 from tallybayes.families.registry import family_names, family_of_name, is_family
 from tallybayes.models.data_warnings import tiny_columns, warn_of_tiny
-from tallybayes.parameters import Unseen
 from tallybayes.persistence import NonNegative
 from tallybayes.schema import Kind
+from tallybayes.score import Unseen
 from tallybayes.tables import Empty, Table
 from tallybayes.tables.values import as_text
 from tallybayes.tally import CrossMoments, GridCounts, Moments, TableTally

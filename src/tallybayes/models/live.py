@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from tallybayes.families.cells import CellLaw
 from tallybayes.families.class_prior import ClassPrior
 from tallybayes.families.smooth import spread_of
-from tallybayes.forking import new_lock
 from tallybayes.models.rows import A_NUMBER
 from tallybayes.models.table import TableModel
-from tallybayes.parameters import Unseen
+from tallybayes.score import Unseen
 from tallybayes.tables.values import as_scalar, as_text
 from tallybayes.tally import ClassCounts
 from tallybayes.tally.base import RESIDUE
 from tallybayes.tally.live_terms import LiveTermCounts
+from tallybayes.threads import new_lock
 
 __all__ = [
     "LevelsColumn",

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.forking import new_lock
 from tallybayes.models.documents import TextModel
 from tallybayes.tally.live_terms import LiveTermCounts
+from tallybayes.threads import new_lock
 from tallybayes.tokens.documents import TextDocuments
 
 __all__ = ["LiveDocuments"]

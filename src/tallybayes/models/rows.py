@@ -14,8 +14,8 @@ from tallybayes.engines.contract import Group, level_group
 from tallybayes.engines.tables import collect_table
 from tallybayes.errors import MixedColumnWarning, UnseenLevel, listed, warn_user
 from tallybayes.models.declarations import Declared
-from tallybayes.parameters.formula import Kind
 from tallybayes.schema import Schema
+from tallybayes.score import Kind
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table
 from tallybayes.tables.columns import (
     BITS,

@@ -34,8 +34,7 @@ from tallybayes.models.rows import (
     values_of_columns,
 )
 from tallybayes.models.weighting import Weighting
-from tallybayes.parameters import Formula
-from tallybayes.parameters.formula import Correction
+from tallybayes.score import Correction, Formula
 from tallybayes.tables import Table
 from tallybayes.tally import GridCounts, TableTally
 

@@ -17,9 +17,8 @@ from tallybayes.models.declarations import ColumnReading, Declared
 from tallybayes.models.rows import Held
 from tallybayes.models.table import Chosen, Contributions, TableModel
 from tallybayes.models.weighting import PartNow, Weighting, WeightingNow, apply_weighting
-from tallybayes.parameters import Description, Formula
-from tallybayes.parameters import Term as FormulaTerm
-from tallybayes.parameters.formula import Correction
+from tallybayes.score import Correction, Description, Formula
+from tallybayes.score import Term as FormulaTerm
 from tallybayes.tables import Empty, Strings, Table
 from tallybayes.tally import UNIT_ROWS, ClassCounts, TextCounts
 from tallybayes.weighted.average import TextWeights

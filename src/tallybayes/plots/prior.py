@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from tallybayes.families.class_prior import ClassPrior
 from tallybayes.families.priors import Beta, Gamma, NormalInverseGamma, ParameterPrior
 from tallybayes.models.table import TableModel
-from tallybayes.parameters import ImproperPrior
 from tallybayes.plots.data import class_conditional_of, column_named, need_fitted
 from tallybayes.plots.style import (
     RIGHT,
@@ -23,6 +22,7 @@ from tallybayes.plots.style import (
     need_axes,
     right_if_wide,
 )
+from tallybayes.score import ImproperPrior
 from tallybayes.tally import ClassCounts
 from tallybayes.validation import label_array
 

@@ -14,7 +14,7 @@ from tallybayes.plots.data import need_classifier, two_classes
 from tallybayes.plots.shapes import draw_passage, need_count, passage_height
 from tallybayes.plots.style import drawable_ticks, looks_of, name_axis, need_axes, put_title
 from tallybayes.readable import plain
-from tallybayes.reporting.rows import Step, steps_of
+from tallybayes.reporting.content import Step, steps_of
 from tallybayes.reporting.subjects import contributions_of, subject_of
 
 __all__ = ["WaterfallDisplay"]

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from tallybayes.reporting.columns import Bin, ColumnFacts
-from tallybayes.reporting.content import Content
+from tallybayes.reporting.content import Content, ShownRow
 from tallybayes.reporting.form import rounded
 from tallybayes.reporting.measures import Ranking, Reliability
-from tallybayes.reporting.rows import ShownRow
 from tallybayes.reporting.subjects import Subject, Text, shown_value
 
 __all__ = ["document_of"]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.parameters.formula import (
+from tallybayes.score import (
     CellTable,
     CodeCells,
     GroupTerm,

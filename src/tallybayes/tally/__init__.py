@@ -5,12 +5,13 @@ from __future__ import annotations
 from tallybayes.tally.base import (
     UNIT_ROWS,
     ClassCounts,
+    FeatureSums,
+    LevelCounts,
     RowWeights,
     Tally,
     effective_row_weight,
     effective_rows,
 )
-from tallybayes.tally.counts import FeatureSums, LevelCounts
 from tallybayes.tally.grid import GridCounts
 from tallybayes.tally.moments import CrossMoments, Moments
 from tallybayes.tally.table import TableTally

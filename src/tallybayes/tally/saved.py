@@ -23,8 +23,7 @@ from tallybayes.persistence import (
     need,
 )
 from tallybayes.schema import Columns, Schema
-from tallybayes.tally.base import RESIDUE, ClassCounts, Tally
-from tallybayes.tally.counts import FeatureSums, LevelCounts
+from tallybayes.tally.base import RESIDUE, ClassCounts, FeatureSums, LevelCounts, Tally
 from tallybayes.tally.grid import GridCounts
 from tallybayes.tally.moments import CrossMoments, Moments, OfFeatures
 from tallybayes.tally.terms import TermCounts, TextCounts, terms_ascend

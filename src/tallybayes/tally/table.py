@@ -17,8 +17,14 @@ from tallybayes.labels import places_among
 from tallybayes.persistence import Tree, Unfit, flat, need, nested
 from tallybayes.readable import html_table
 from tallybayes.schema import Columns, Schema
-from tallybayes.tally.base import MAX_RESIDUE_ROWS, RESIDUE, ClassCounts, Tally
-from tallybayes.tally.counts import FeatureSums, LevelCounts
+from tallybayes.tally.base import (
+    MAX_RESIDUE_ROWS,
+    RESIDUE,
+    ClassCounts,
+    FeatureSums,
+    LevelCounts,
+    Tally,
+)
 from tallybayes.tally.grid import GridCounts
 from tallybayes.tally.moments import CrossMoments, Moments
 from tallybayes.tally.saved import plain_arrays, restored_parts, tally_header

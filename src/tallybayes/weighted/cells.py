@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.parameters.formula import LevelCells, NumberCells
 from tallybayes.persistence import Ascending, Distinct, Shape
+from tallybayes.score import LevelCells, NumberCells
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings
 from tallybayes.tally import GridCounts, LevelCounts, TableTally
 from tallybayes.threads import get_num_threads

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.parameters import Term
-from tallybayes.parameters.formula import CellTable, PairedCells
 from tallybayes.persistence import Bounded, Shape
+from tallybayes.score import CellTable, PairedCells, Term
 from tallybayes.tables import Empty, Table
 from tallybayes.threads import get_num_threads
 from tallybayes.weighted.cells import ColumnCells

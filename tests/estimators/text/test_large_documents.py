@@ -9,7 +9,7 @@ import pytest
 
 from tallybayes import TextNB
 from tallybayes.text import CountVectorizer
-from tallybayes.weighted import document_learning
+from tallybayes.weighted import document_learning as learning
 
 
 def test_a_document_of_100_mb_is_counted():
@@ -37,7 +37,7 @@ def test_a_thousand_classes_need_no_dense_table(model):
 
 def test_weights_of_many_classes_are_learned_on_so_many_sums_at_most(monkeypatch):
     for name in ("MAX_CHOICE_SUMS", "MAX_SUMS"):
-        monkeypatch.setattr(document_learning, name, 1 << 20)
+        monkeypatch.setattr(learning, name, 1 << 20)
     classes, words = 200, 100_000
     draw = np.random.default_rng(0).integers(0, words, (20 * classes, 30))
     documents = [" ".join(f"w{word}" for word in row) for row in draw]
@@ -59,7 +59,7 @@ def test_an_interrupted_fit_leaves_the_model_as_it_was(call, monkeypatch):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(document_learning, "choose_reading", interrupted)
+    monkeypatch.setattr(learning, "choose_reading", interrupted)
     with pytest.raises(KeyboardInterrupt):
         getattr(model, call)([f"{text} or coffee" for text in documents], labels)
     assert model.predict_proba(documents).tobytes() == before.tobytes()

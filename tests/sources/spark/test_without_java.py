@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-import tallybayes.engines.spark
+import tallybayes.engines.stream
 import tallybayes.sources.spark
 
 GUIDE = Path(__file__).resolve().parents[3] / "docs" / "scale.md"
@@ -25,7 +25,7 @@ NOT_THERE = "bin/java: No such file or directory"
 
 FOLDER = tallybayes.sources.spark
 OWN = [
-    tallybayes.engines.spark.__name__,
+    tallybayes.engines.stream.__name__,
     *(f"{FOLDER.__name__}.{module.name}" for module in pkgutil.iter_modules(FOLDER.__path__)),
 ]
 
@@ -80,7 +80,7 @@ def test_spark_says_what_the_guide_explains(without_java, tmp_path, home, said):
 
 
 def test_what_spark_is_learned_with_is_imported_without_java(without_java):
-    assert {"tallybayes.sources.spark.frame", "tallybayes.engines.spark"} <= set(OWN)
+    assert {"tallybayes.sources.spark.frame", "tallybayes.engines.stream"} <= set(OWN)
     found = without_java(IMPORTS + LEARNS)
     assert found.stdout.strip() == "['u', 'v']"
     assert found.stderr == ""

@@ -1,4 +1,4 @@
-// Densities of one number by their formulas; NumberLaw in parameters/formula.py states them.
+// Densities of one number by their formulas; NumberLaw in score.py states them.
 
 const SERIES = [1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188]; // Stirling's, exact from FAR on
 const FAR = 16;
