@@ -229,7 +229,10 @@ def restored_model(estimator_type: Any, header: dict[str, Any], tree: Tree) -> t
             fixed = FixedIdf(terms, file.fixed.idf, file.other_idf)
         model = PlainDocuments(counts, learner, fixed, figures)
     else:
-        need((file.penalty is None) == (file.ridge is None), "penalty is of a ridge")
+        need(
+            (file.penalty is None) == (file.ridge is None),
+            "it has a penalty and a ridge, or neither",
+        )
         ridge = None
         if file.ridge is not None and file.penalty is not None:
             column, idf, coefficients = file.ridge

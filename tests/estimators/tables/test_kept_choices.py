@@ -12,9 +12,8 @@ import pandas as pd
 import pytest
 
 import tallybayes
-from tallybayes import NaiveBayes
+from tallybayes import NaiveBayes, persistence
 from tallybayes.errors import ModelFileError
-from tallybayes.estimators import saving as files
 from tallybayes.models import columns as table_reading
 
 
@@ -108,28 +107,25 @@ def test_choices_are_made_again_after_the_counts_or_the_prior_change(chosen):
     assert len(chosen) == 10
 
 
-def altered(monkeypatch, change):
+def altered(model, change):
     """The file of a model whose arrays of choices were changed."""
-    plain = files.plain_choices
-
-    def changed(model):
-        arrays = {name: array.copy() for name, array in plain(model).items()}
-        change(arrays)
-        return arrays
-
-    monkeypatch.setattr(files, "plain_choices", changed)
-    return saved(NaiveBayes().fit(*table()))
+    file = io.BytesIO()
+    with persistence.opened(io.BytesIO(saved(model)), "model") as (header, tree):
+        choices = {name: array.copy() for name, array in tree["choices"].items()}
+        change(choices)
+        persistence.write(file, header, {**tree, "choices": choices})
+    return file.getvalue()
 
 
-def test_a_file_without_choices_is_read_as_before(monkeypatch):
-    twin = loaded(altered(monkeypatch, dict.clear))
+def test_a_file_without_choices_is_read_as_before():
+    twin = loaded(altered(NaiveBayes().fit(*table()), dict.clear))
     x, y = table()
     np.testing.assert_array_equal(twin.predict_proba(x), NaiveBayes().fit(x, y).predict_proba(x))
 
 
 def put(name, place, value):
     def change(arrays):
-        arrays[f"choices.{name}"][place] = value
+        arrays[name][place] = value
 
     return change
 
@@ -147,28 +143,26 @@ NONSENSE = {
     "no number": put("likelihood", 0, np.nan),
     "a strength that is not a candidate": put("strength", 1, -1.0),
     "a width that is not a candidate": put("width", 1, 1 << 40),
-    "no widths": lambda arrays: arrays.pop("choices.width"),
-    "fewer widths": lambda arrays: arrays.update({"choices.width": np.zeros(2, dtype=np.int64)}),
-    "another type": lambda arrays: arrays.update({"choices.bins": np.zeros(4)}),
+    "no widths": lambda arrays: arrays.pop("width"),
+    "fewer widths": lambda arrays: arrays.update({"width": np.zeros(2, dtype=np.int64)}),
+    "another type": lambda arrays: arrays.update({"bins": np.zeros(4)}),
 }
 
 
 @pytest.mark.parametrize("change", NONSENSE.values(), ids=NONSENSE)
-def test_choices_that_no_model_makes_are_refused(monkeypatch, change):
-    data = altered(monkeypatch, change)
+def test_choices_that_no_model_makes_are_refused(change):
+    data = altered(NaiveBayes().fit(*table()), change)
     with pytest.raises(ModelFileError, match="choices"):
         loaded(data)
 
 
-def test_a_gaussian_of_a_class_that_is_nearly_one_value_is_refused(monkeypatch):
+def test_a_gaussian_of_a_class_that_is_nearly_one_value_is_refused():
     """As it is not a candidate of a fresh choice."""
     rng = np.random.default_rng(0)
     x = pd.DataFrame({"fee": np.r_[np.zeros(199), 0.001, rng.normal(5.0, 1.0, 200)]})
     model = NaiveBayes().fit(x, np.repeat([0, 1], 200))
     assert model._fitted().choices["fee"].family != "gaussian"
     assert loaded(saved(model)) == model
-    arrays = files.plain_choices(model._fitted())
-    gaussian = {name: np.zeros_like(a) for name, a in arrays.items()}
-    monkeypatch.setattr(files, "plain_choices", lambda _: gaussian)
+    gaussian = altered(model, lambda arrays: [array.fill(0) for array in arrays.values()])
     with pytest.raises(ModelFileError, match="choices"):
-        loaded(saved(model))
+        loaded(gaussian)
