@@ -3,7 +3,7 @@ it."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,11 +83,6 @@ class ArrayModel(Model):
         self.family = family
         self.dtype = dtype
         self.engine: ArrayEngine = ArrayEngine() if engine is None else engine
-
-    def with_tally(self, tally: TableTally) -> Self:
-        return self._handed_on(
-            type(self)(tally, self.family, self.prior, self.dtype, self.whose, self.engine)
-        )
 
     @property
     def prior_enters(self) -> bool:

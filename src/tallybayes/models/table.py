@@ -128,12 +128,9 @@ class TableModel(Model):
     made: MadeChoices | None = None
 
     def with_tally(self, tally: TableTally) -> Self:
-        twin = self._handed_on(type(self)(tally, self.prior, self.whose))
-        twin.seen, twin.has_names = self.seen, self.has_names
-        twin.reads_prose = self.reads_prose
-        twin.reading, twin.with_strings = self.reading, self.with_strings
-        twin.chosen = self.chosen if tally is self.tally else self.chosen.after_change()
-        twin.made = self.made if tally is self.tally else None
+        twin = super().with_tally(tally)
+        if tally is not self.tally:
+            twin.chosen, twin.made = self.chosen.after_change(), None
         return twin
 
     def equals(self, other: Model) -> bool:
