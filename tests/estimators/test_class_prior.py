@@ -201,26 +201,39 @@ def test_a_new_prior_by_label_takes_labels_of_any_type():
     assert flags.class_prior_.tolist() == [0.1, 0.9]
 
 
+NO_PRIORS = [
+    ([0.5, 0.5], r"Number of priors must match number of classes.*\(2,\).*3 classes"),
+    ([0.25] * 4, "Number of priors must match number of classes"),
+    ([[0.2, 0.3, 0.5]], "Number of priors must match number of classes"),
+    ([-0.2, 0.7, 0.5], r"Priors must be non-negative.*\[0\] is -0\.2"),
+    ([np.nan, 0.5, 0.5], r"Priors must be non-negative.*\[0\] is nan"),
+    ([0.5, 0.5, 0.5], r"The sum of the priors should be 1.*1\.5"),
+    (["a", "b", "c"], "could not convert"),
+    (7, "must be an array-like|Number of priors must match number of classes"),
+]
+NO_NEW_PRIORS = [
+    *NO_PRIORS,
+    ({0: 0.5, 1: 0.5}, r"\['0', '1'\], the model has \['0', '1', '2'\]: give one"),
+    ({0: 0.5, 1: 0.25, 2: 0.25, 3: 0.0}, "the prior names the classes"),
+    ({"0": 0.5, "1": 0.25, "2": 0.25}, "the prior names the classes"),
+    (None, "(?i)prior"),
+    ("abc", "(?i)prior|convert"),
+]
+
+
 @every()
-@pytest.mark.parametrize(
-    ("p", "message"),
-    [
-        ([0.5, 0.5], "must match number of classes"),
-        ([0.5, 0.5, 0.5], "sum of the priors should be 1"),
-        ([1.5, -0.5, 0.0], "must be non-negative"),
-        ([np.nan, 0.5, 0.5], "must be non-negative"),
-        ({0: 0.5, 1: 0.5}, r"\['0', '1'\], the model has \['0', '1', '2'\]: give one"),
-        ({0: 0.5, 1: 0.25, 2: 0.25, 3: 0.0}, "the prior names the classes"),
-        ({"0": 0.5, "1": 0.25, "2": 0.25}, "the prior names the classes"),
-        (None, "prior"),
-        ("abc", "prior|convert"),
-    ],
-    ids=str,
-)
-def test_a_new_prior_that_does_not_fit_is_refused(NB, p, message):
-    model = NB().fit(*rows())
-    with refused((ValueError, TypeError), f"(?i){message}", model):
-        model.with_class_prior(p)
+def test_a_prior_that_does_not_fit_is_refused(NB):
+    x, y = rows()
+    for prior, message in NO_PRIORS:
+        model = NB(**{prior_name(NB): prior})
+        with refused(ValueError, message, model):
+            model.fit(x, y)
+        with refused(ValueError, message, model):
+            model.partial_fit(x, y, classes=[0, 1, 2])
+    model = NB().fit(x, y)
+    for prior, message in NO_NEW_PRIORS:
+        with refused((ValueError, TypeError), message, model):
+            model.with_class_prior(prior)
 
 
 def test_no_score_of_complement_depends_on_the_prior():

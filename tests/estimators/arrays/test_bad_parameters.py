@@ -43,32 +43,6 @@ def test_everything_but_learning_needs_a_fitted_model(NB):
 
 
 # ---- hyperparameters ----------------------------------------------------------------------------
-PRIOR = {NB: "priors" if NB is GaussianNB else "class_prior" for NB in ALL}
-
-
-@every()
-@pytest.mark.parametrize("learn", ["fit", "partial_fit"])
-@pytest.mark.parametrize(
-    ("prior", "message"),
-    [
-        ([0.5, 0.5], r"Number of priors must match number of classes.*\(2,\).*3 classes"),
-        ([0.25] * 4, "Number of priors must match number of classes"),
-        ([[0.2, 0.3, 0.5]], "Number of priors must match number of classes"),
-        ([-0.2, 0.7, 0.5], r"Priors must be non-negative.*\[0\] is -0\.2"),
-        ([np.nan, 0.5, 0.5], r"Priors must be non-negative.*\[0\] is nan"),
-        ([0.5, 0.5, 0.5], r"The sum of the priors should be 1.*1\.5"),
-        (["a", "b", "c"], "could not convert"),
-        (7, "must be an array-like"),
-    ],
-    ids=str,
-)
-def test_a_prior_that_does_not_fit_is_refused(NB, learn, prior, message):
-    x, y = rows()
-    model = NB(**{PRIOR[NB]: prior})
-    with refused(ValueError, message, model):
-        getattr(model, learn)(x, y, **({} if learn == "fit" else {"classes": CLASSES}))
-
-
 OUT_OF_RANGE = {
     ALL: [{"class_alpha": -1.0}, {"class_alpha": "one"}, {"class_alpha": np.nan}],
     DISCRETE: [{"fit_prior": "yes"}, {"force_alpha": "yes"}, {"alpha": -1.0}],
