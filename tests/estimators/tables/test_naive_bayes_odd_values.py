@@ -30,9 +30,8 @@ RNG = np.random.default_rng(6)
 
 
 @EVERY
-@pytest.mark.parametrize("value", [np.inf, -np.inf])
-def test_infinity_names_row_and_column(frame, value):
-    model = trained()
+def test_infinity_names_row_and_column(frame):
+    model, value = trained(), np.inf
     ages = DATA["age"].copy()
     ages[17] = value
     words = f"row 17, column 'age' holds {value}"
@@ -65,12 +64,8 @@ DAYS = [
     datetime.date(1969, 12, 30) + datetime.timedelta(days=int(d)) for d in RNG.integers(9, 99, N)
 ]
 DATES = {
-    "pandas, objects": pd.DataFrame({"day": DAYS}),
-    "pandas": pd.DataFrame({"day": pd.to_datetime(pd.Series(DAYS))}),
     "pandas, zone": pd.DataFrame({"day": pd.to_datetime(pd.Series(DAYS)).dt.tz_localize("UTC")}),
     "polars": pl.DataFrame({"day": DAYS}),
-    "polars, time": pl.DataFrame({"day": DAYS}).with_columns(pl.col("day").cast(pl.Datetime)),
-    "pyarrow": pa.table({"day": DAYS}),
     "pyarrow, 64": pa.table({"day": pa.array(DAYS, pa.date64())}),
     "dicts": [{"day": day} for day in DAYS],
 }
@@ -92,12 +87,8 @@ PRICES = [
     for i, c in enumerate(RNG.integers(-500, 9999, N))
 ]
 DECIMALS = {
-    "pandas, objects": pd.DataFrame({"price": PRICES}),
-    "pandas, arrow": pd.DataFrame(
-        {"price": pd.array(PRICES, dtype=pd.ArrowDtype(pa.decimal128(9, 2)))}
-    ),
+    "pandas": pd.DataFrame({"price": PRICES}),
     "polars": pl.DataFrame({"price": pl.Series(PRICES, dtype=pl.Decimal(9, 2))}),
-    "pyarrow": pa.table({"price": pa.array(PRICES, pa.decimal128(9, 2))}),
     "pyarrow, 256": pa.table({"price": pa.array(PRICES, pa.decimal256(50, 2))}),
     "dicts": [{"price": price} for price in PRICES],
     "array": np.array(PRICES, dtype=object)[:, None],

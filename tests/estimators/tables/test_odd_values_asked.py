@@ -56,8 +56,7 @@ def test_a_fraction_in_a_column_of_counts_is_warned_of_once(table, way, live):
 
 
 @pytest.mark.parametrize("live", [False, True])
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("value", [2, -1, 1.5, "yes"])
+@pytest.mark.parametrize(("way", "value"), [*zip(WAYS, [2, -1, 1.5, "yes"], strict=True)])
 def test_another_value_in_a_column_of_booleans_is_warned_of_once(table, way, live, value):
     model, ask = learned(table, live), WAYS[way]
     for usual in (True, 1, 0.0, "True", None, np.nan, np.True_, np.int64(1)):
