@@ -365,12 +365,12 @@ FAR_MODELS = {
 
 
 @pytest.mark.parametrize("model", FAR_MODELS)
-@pytest.mark.parametrize("weights", ["none", "fractional"])
 @pytest.mark.parametrize("name", FAR)
-def test_what_is_left_of_many_rows_may_be_a_constant(name, weights, model):
+def test_what_is_left_of_many_rows_may_be_a_constant(name, model):
     """Of a chunk only one value stays in each class, which has no spread."""
-    for seed, n in enumerate((4, 60, 3000, 20_000) if model == "array" else (4, 60, 3000)):
-        x, y, w = far_rows(name, n, weights, seed)
+    sizes = (4, 60, 60, 3000, 20_000) if model == "array" else (4, 60, 60, 3000)
+    for seed, n in enumerate(sizes):
+        x, y, w = far_rows(name, n, "none" if seed % 2 else "fractional", seed)
         part = (lambda s, w=w: None) if w is None else (lambda s, w=w: w[s])
         kept, gone, asked = slice(0, 2), slice(2, n), of_rows(model, x[:5])
         held = FAR_MODELS[model]().fit(of_rows(model, x), y, part(slice(0, n)))

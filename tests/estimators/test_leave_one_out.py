@@ -85,10 +85,10 @@ def close(got, others, x):
     assert (np.abs(apart) <= 1e-10 * size).all()
 
 
-@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", FIVE)
-def test_it_is_fitting_without_the_row(name, weighted):
-    for seed in range(10):
+def test_it_is_fitting_without_the_row(name):
+    for seed in range(12):
+        weighted = seed % 4 > 1
         x, y, rng = some_rows(seed)
         if "gaussian" in name and seed % 2:
             x += rng.normal(size=x.shape)
@@ -192,16 +192,15 @@ def some_table(seed):
     return table, y, rng
 
 
-@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("missing", ["ignore", "level"])
 @pytest.mark.parametrize("name", TABLES)
-def test_it_is_fitting_a_table_without_the_row(name, missing, weighted):
+def test_it_is_fitting_a_table_without_the_row(name, missing):
     if missing == "level" and name == "modes":
         missing = "ignore"  # a base of three levels has no share for missing values
     columns = {"q": None, **TABLES[name]} if "groups" not in name else TABLES[name]
-    for seed in range(5):
+    for seed in range(6):
         table, y, rng = some_table(seed)
-        weight = rng.choice([0.5, 1.0, 1.7, 2.0], len(y)) if weighted else None
+        weight = rng.choice([0.5, 1.0, 1.7, 2.0], len(y)) if seed % 2 else None
         plain = NaiveBayes(
             columns, class_alpha=0.5, missing=missing, classes=["a", "b", "c"][: len(set(y))]
         )
@@ -242,10 +241,9 @@ def read_as(family):
     return NaiveBayes(columns, class_alpha=0.5, classes=[0, 1])
 
 
-@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("far", [1e3, 1e6, -1e7, 1e9])
 @pytest.mark.parametrize("name", FAR)
-def test_a_row_far_from_the_others_of_its_class(name, far, weighted):
+def test_a_row_far_from_the_others_of_its_class(name, far):
     """It has nearly all of the sum of squares, of which float64 would keep no digit of the rest."""
     for seed in range(5):
         rng = np.random.default_rng(seed)
@@ -253,7 +251,7 @@ def test_a_row_far_from_the_others_of_its_class(name, far, weighted):
         x[0, 0] += far
         x[y == 1] *= 3.0
         x = pd.DataFrame(x, columns=["a", "b"])
-        w = rng.choice([0.5, 1.0, 1.7, 300.0], len(y)) if weighted else np.ones(len(y))
+        w = rng.choice([0.5, 1.0, 1.7, 300.0], len(y)) if seed % 2 else np.ones(len(y))
         found = leave_one_out(read_as(FAR[name]).fit(x, y, w), x, y, w)
         for i in (0, 1, 8):
             rest = np.arange(len(y)) != i
