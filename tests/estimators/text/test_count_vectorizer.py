@@ -68,13 +68,12 @@ def need_same(options, documents, others=("the cat", "AΣ É.", "")):
             assert x.has_sorted_indices
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("lowercase", [True, False])
-@pytest.mark.parametrize("strip", [None, "ascii", "unicode", str.casefold])
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_tokens_are_those_of_scikit_learn(options, strip, lowercase, threads):
-    set_num_threads(threads)
-    need_same({**options, "strip_accents": strip, "lowercase": lowercase}, CORPUS)
+def test_tokens_are_those_of_scikit_learn(options):
+    for k, strip in enumerate([None, "ascii", "unicode", str.casefold]):
+        for lowercase in (True, False):
+            set_num_threads(3 if lowercase == k % 2 else 1)
+            need_same({**options, "strip_accents": strip, "lowercase": lowercase}, CORPUS)
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
