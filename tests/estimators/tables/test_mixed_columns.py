@@ -603,16 +603,16 @@ REFUSED = {
 @pytest.mark.filterwarnings("ignore::tallybayes.errors.LeakWarning")
 @pytest.mark.parametrize("kind", [NaiveBayes, WeightedNaiveBayes])
 def test_an_infinite_string_among_numbers_is_refused_in_every_call(kind):
-    model = kind().fit(FINITE, OWN_OF_FINITE)
-    before = model.tally_
+    fitted = kind().fit(FINITE, OWN_OF_FINITE)
     named = ("fit", "partial_fit", "forget", "predict") if kind is NaiveBayes else ()
     for name, call in REFUSED.items():
         row = "row 2: " if name in named else ""
         for text in ("inf", "-Infinity", "1e400"):
+            model = copy.copy(fitted)
             with pytest.raises(ValueError, match=f"{row}column 'x' is infinite") as caught:
                 call(model, with_string(text), OWN_OF_FINITE[:4])
             assert f"[{text!r}]" in str(caught.value)
-            assert model.tally_ == before
+            assert model.tally_ == fitted.tally_
 
 
 @pytest.mark.filterwarnings("ignore::tallybayes.errors.MixedColumnWarning")
