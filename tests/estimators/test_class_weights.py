@@ -9,7 +9,6 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn.naive_bayes
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -258,16 +257,6 @@ def test_forgetting_undoes_learning(NB, class_weight):
     nearly(model, other, x)
     model.forget(x[:40], y[:40], sample_weight=w[:40])
     assert not model.class_count_.any()
-
-
-@pytest.mark.parametrize("class_weight", [DICT, "balanced"], ids=["dict", "balanced"])
-def test_forgetting_undoes_learning_of_a_table(class_weight):
-    x, y, _ = table()
-    model = NaiveBayes(COLUMNS, class_weight=class_weight).fit(x, y)
-    held = model.class_weight_
-    model.forget(x[100:], y[100:]).forget_one(x.iloc[0].to_dict(), int(y[0]))
-    other = NaiveBayes(COLUMNS, class_weight=held).fit(x[1:100], y[1:100])
-    nearly(model, other, x)
 
 
 # ---- leaving out, and choosing on rows -----------------------------------------------------------
@@ -592,15 +581,6 @@ def score(model, seed):
     """The balanced accuracy on fresh rows."""
     x, fresh, y, expected = rare(seed)
     return balanced_accuracy_score(expected, model.fit(x, y).predict(fresh))
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_balanced_accuracy_is_that_of_scikit_learn_with_the_same_weights(seed):
-    x, fresh, y, expected = rare(seed)
-    weight = compute_class_weight("balanced", classes=np.array([0, 1]), y=y)[y]
-    peer = sklearn.naive_bayes.GaussianNB().fit(x, y, sample_weight=weight)
-    least = balanced_accuracy_score(expected, peer.predict(fresh))
-    assert score(GaussianNB(class_weight="balanced"), seed) >= least
 
 
 @pytest.mark.parametrize("NB", [GaussianNB, WeightedNaiveBayes])

@@ -28,7 +28,7 @@ CHOSEN = {
 }
 every_choice = pytest.mark.parametrize("parameters", CHOSEN.values(), ids=CHOSEN)
 beside = pytest.mark.filterwarnings("ignore::tallybayes.errors.MixedColumnWarning")
-factors = pytest.mark.parametrize("factor", [2.0, 10.0, 1000.0, 0.001])
+factors = pytest.mark.parametrize("factor", [2.0, 1000.0, 0.001])
 
 
 def rows(n=300, seed=0):
@@ -58,26 +58,14 @@ def fitted(parameters, X, y, weight):
 @every_choice
 @factors
 def test_predictions_do_not_see_a_common_factor(parameters, factor):
-    X, y, _ = rows()
-    once = fitted(parameters, X, y, None)
-    scaled = fitted(parameters, X, y, np.full(len(y), factor))
-    assert scaled.schema_["family"].str.split(",").str[0].tolist() == (
-        once.schema_["family"].str.split(",").str[0].tolist()
-    )
-    np.testing.assert_allclose(
-        scaled.predict_log_proba(X), once.predict_log_proba(X), rtol=2e-3, atol=2e-3
-    )
-
-
-@every_choice
-@factors
-def test_nor_do_those_of_rows_that_weigh_differently(parameters, factor):
     X, y, rng = rows()
-    weight = rng.choice([0.5, 1.0, 4.0], len(y))
-    once, scaled = (fitted(parameters, X, y, w) for w in (weight, factor * weight))
-    np.testing.assert_allclose(
-        scaled.predict_log_proba(X), once.predict_log_proba(X), rtol=2e-3, atol=2e-3
-    )
+    for weight in (np.ones(len(y)), rng.choice([0.5, 1.0, 4.0], len(y))):
+        once, scaled = (fitted(parameters, X, y, w) for w in (weight, factor * weight))
+        families, same = (m.schema_["family"].str.split(",").str[0] for m in (once, scaled))
+        assert families.tolist() == same.tolist()
+        np.testing.assert_allclose(
+            scaled.predict_log_proba(X), once.predict_log_proba(X), rtol=2e-3, atol=2e-3
+        )
 
 
 @factors
