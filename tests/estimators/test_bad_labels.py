@@ -5,15 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from estimators.cases import (
-    LAYOUTS,
-    LEARNING,
-    call,
-    every,
-    fitted,
-    refused,
-    rows,
-)
+from estimators.cases import LAYOUTS, LEARNING, call, every, fitted, refused, rows
 from tallybayes.errors import NegativeTally
 
 CLASSES = [0, 1, 2]

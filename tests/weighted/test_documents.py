@@ -12,12 +12,7 @@ from tallybayes.errors import DependentRowsWarning
 from tallybayes.weighted import ridge as ridges
 from tallybayes.weighted.document_learning import DocumentScorer, learn_documents
 from tallybayes.weighted.documents import BinWeights, learn_bin_weights
-from tallybayes.weighted.ridge import (
-    Features,
-    RidgeProblem,
-    TfidfColumns,
-    solve_together,
-)
+from tallybayes.weighted.ridge import Features, RidgeProblem, TfidfColumns, solve_together
 
 
 def topics(n, k, seed, words=200):

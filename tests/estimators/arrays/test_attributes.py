@@ -7,13 +7,7 @@ import contextlib
 import numpy as np
 import pytest
 
-from estimators.cases import (
-    ALL,
-    DISCRETE,
-    assert_same_predictions,
-    every,
-    rows,
-)
+from estimators.cases import ALL, DISCRETE, assert_same_predictions, every, rows
 from tallybayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB
 
 

@@ -6,15 +6,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from estimators.cases import (
-    ALL,
-    DISCRETE,
-    GENERATIVE,
-    every,
-    methods_of,
-    refused,
-    rows,
-)
+from estimators.cases import ALL, DISCRETE, GENERATIVE, every, methods_of, refused, rows
 from tallybayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB
 
 CLASSES = [0, 1, 2]

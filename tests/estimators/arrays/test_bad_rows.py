@@ -14,16 +14,7 @@ import pytest
 from scipy import sparse
 
 from estimators import malformed_sparse
-from estimators.cases import (
-    LAYOUTS,
-    call,
-    every,
-    fitted,
-    methods_of,
-    peer,
-    refused,
-    rows,
-)
+from estimators.cases import LAYOUTS, call, every, fitted, methods_of, peer, refused, rows
 
 SMALL = 60
 

@@ -11,17 +11,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from estimators.cases import (
-    ALL,
-    LAYOUTS,
-    LEARNING,
-    call,
-    every,
-    fitted,
-    methods_of,
-    refused,
-    rows,
-)
+from estimators.cases import ALL, LAYOUTS, LEARNING, call, every, fitted, methods_of, refused, rows
 from tallybayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 
 CLASSES = [0, 1, 2]

@@ -7,11 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from estimators.cases import (
-    LAYOUTS,
-    assert_same_counts,
-    refused,
-)
+from estimators.cases import LAYOUTS, assert_same_counts, refused
 from tallybayes import CategoricalNB
 from tallybayes.errors import UnseenLevel
 

@@ -5,14 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from estimators.cases import (
-    LAYOUTS,
-    counts,
-    every,
-    refused,
-    rows,
-    state,
-)
+from estimators.cases import LAYOUTS, counts, every, refused, rows, state
 from tallybayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
 from tallybayes.errors import NegativeTally
 

@@ -7,14 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from estimators.cases import (
-    DISCRETE,
-    GENERATIVE,
-    LAYOUTS,
-    assert_sane_posterior,
-    every,
-    peer,
-)
+from estimators.cases import DISCRETE, GENERATIVE, LAYOUTS, assert_sane_posterior, every, peer
 from tallybayes import GaussianNB
 from tallybayes.errors import RuledOutWarning
 

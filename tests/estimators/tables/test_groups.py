@@ -12,13 +12,7 @@ from sklearn.model_selection import GroupKFold, cross_val_score
 
 import tallybayes
 import tallybayes.plots
-from tallybayes import (
-    GaussianNB,
-    NaiveBayes,
-    WeightedNaiveBayes,
-    cross_validate,
-    leave_one_out,
-)
+from tallybayes import GaussianNB, NaiveBayes, WeightedNaiveBayes, cross_validate, leave_one_out
 from tallybayes.errors import DependentRowsWarning
 from tallybayes.estimators.array_base import ArrayClassifier
 from tallybayes.families import Gaussian

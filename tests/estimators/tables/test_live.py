@@ -17,12 +17,7 @@ from tallybayes.errors import NegativeTally, StaleWarning, UnseenLevel
 from tallybayes.estimators.base import LIVE
 from tallybayes.families import Bernoulli, Binned, Categorical, Dirichlet, Gaussian, Poisson, Smooth
 from tallybayes.models import live
-from tallybayes.models.live import (
-    FEW_ROWS,
-    MAX_GROWTH,
-    MAX_GROWTH_OF_MANY,
-    MAX_UNASKED_ROWS,
-)
+from tallybayes.models.live import FEW_ROWS, MAX_GROWTH, MAX_GROWTH_OF_MANY, MAX_UNASKED_ROWS
 
 SETTLED = {  # nothing is chosen when the tally is read
     "levels": {"n": Categorical(), "m": Categorical(), "k": Categorical()},

@@ -18,16 +18,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from estimators.small_table import (
-    DATA,
-    EVERY,
-    EXPECTED,
-    TABLES,
-    N,
-    Y,
-    refused,
-    trained,
-)
+from estimators.small_table import DATA, EVERY, EXPECTED, TABLES, N, Y, refused, trained
 from tallybayes import NaiveBayes, WeightedNaiveBayes
 from tallybayes.families import Binned, Gaussian
 

@@ -14,15 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from estimators.small_table import (
-    DATA,
-    EVERY,
-    N,
-    Y,
-    decided,
-    refused,
-    trained,
-)
+from estimators.small_table import DATA, EVERY, N, Y, decided, refused, trained
 from tallybayes import NaiveBayes, leave_one_out
 from tallybayes.families import Gaussian, NormalInverseGamma
 

@@ -11,12 +11,7 @@ from matplotlib import font_manager
 
 from plots.cases import X, Y
 from tallybayes import GaussianNB
-from tallybayes.plots import (
-    ClassConditionalDisplay,
-    DecisionRegionDisplay,
-    PairPlot,
-    PriorDisplay,
-)
+from tallybayes.plots import ClassConditionalDisplay, DecisionRegionDisplay, PairPlot, PriorDisplay
 from tallybayes.plots.style import drawable
 
 WINES = np.array(["好酒", "坏酒", "醋"])[np.unique(Y, return_inverse=True)[1]]

@@ -10,12 +10,7 @@ from reference.weighted import loss, proba
 from tallybayes.weighted.average import learn
 from tallybayes.weighted.scores import log_normalised
 from tallybayes.weighted.tables import column_table
-from tallybayes.weighted.ways import (
-    held_out_shrinkage,
-    min_column_gain,
-    shrunk,
-    too_many_columns,
-)
+from tallybayes.weighted.ways import held_out_shrinkage, min_column_gain, shrunk, too_many_columns
 from weighted.read import cells_of, codes_in
 
 
