@@ -93,6 +93,11 @@ def test_auto_chooses_more_than_one_family():
 
 
 # ---- rows ----
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_a_row_asked_alone_is_answered_as_in_a_table(model):
+    for row, shares in zip(records(QUERY), model.predict_proba(QUERY), strict=True):
+        got = list(model.predict_proba_one(row).values())
+        np.testing.assert_allclose(got, shares, rtol=1e-10, atol=1e-14)
 
 
 @COLUMNS
