@@ -34,11 +34,13 @@ __all__ = [
     "call",
     "case",
     "exp",
+    "floor",
     "greatest",
+    "integer",
     "is_null",
     "literal",
     "total",
-    "whole",
+    "zero_if_null",
 ]
 
 Tree: TypeAlias = exp.Expr
@@ -78,9 +80,19 @@ def is_null(x: Tree) -> exp.Is:
     return exp.Is(this=x, expression=NULL)
 
 
-def whole(x: Tree) -> exp.Cast:
-    """A float64 without a fraction as an integer."""
+def zero_if_null(x: Tree, value: Value) -> exp.Case:
+    """A value, 0 where x is missing."""
+    return case((is_null(x), 0.0), default=value)
+
+
+def integer(x: Tree) -> exp.Cast:
+    """A condition, or a number without a fraction, as an integer."""
     return exp.cast(x, exp.DataType.Type.INT)
+
+
+def floor(x: Tree) -> exp.Cast:
+    """⌊x⌋ as an integer."""
+    return integer(call("FLOOR", x))
 
 
 def total(values: Sequence[Tree]) -> Tree:
@@ -261,7 +273,7 @@ class Query:
         first = Syntax.get_or_raise(self.dialect.syntax).INDEX_OFFSET
         return exp.Bracket(this=exp.paren(found), expressions=[index], offset=first, safe=False)
 
-    def place(self, strings: Sequence[Tree], x: Tree) -> Tree:
+    def place(self, strings: Sequence[Any], x: Tree) -> Tree:
         """The place of x among strings from 1 on; NULL if it is none of them."""
         # computed once for each entry where DuckDB stores a column as a dictionary
         known = exp.Var(this=f"[{', '.join(map(self.sql, strings))}]")

@@ -104,14 +104,11 @@ def buckets_of(starts: NDArray[np.float64]) -> Buckets | None:
     if n < MIN_STARTS:
         return None
     found = _exact(starts)
-    size = n
-    while found is None and size <= MANY:
-        found = _of_width(starts, size, 1)
-        size *= 2
-    size = n
-    while found is None and size <= FINEST * n:
-        found = _of_width(starts, size, MAX_IN_ONE)
-        size *= 2
+    for most, finest in ((1, MANY), (MAX_IN_ONE, FINEST * n)):
+        size = n
+        while found is None and size <= finest:
+            found = _of_width(starts, size, most)
+            size *= 2
     return found
 
 
@@ -250,9 +247,7 @@ class Columns:
         self.refuse(x > most)
         self.refuse(sql.exp.and_(x > 0.0, x.neq(sql.call("FLOOR", x))))
         nothing = sql.exp.or_(sql.is_null(x), x < 0.0, x >= cells.size - 1.0)
-        return x, self.query.name(
-            "c", sql.case((nothing, 1), default=sql.whole(sql.call("FLOOR", x)) + 2)
-        )
+        return x, self.query.name("c", sql.case((nothing, 1), default=sql.floor(x) + 2))
 
 
 def _number_of(level: str, kind: Kind, booleans: bool) -> float | None:
@@ -322,19 +317,18 @@ def _by_buckets(
     if buckets.exact:
         scaled = x if buckets.k == 1.0 else x * buckets.k
         first = int(low * buckets.k) - 1
-        return _of_place(
-            values[1 + buckets.before], sql.whole(sql.call("FLOOR", scaled)) - first, columns
-        )
+        return _of_place(values[1 + buckets.before], sql.floor(scaled) - first, columns)
     bucket = sql.call("FLOOR", (x - low) * buckets.k)  # NULL, or any number, of numbers elsewhere
     b = query.name("b", sql.exp.TryCast(this=bucket, to=sql.exp.DataType.build("INT")) + 1)
     place = query.looked_up(buckets.before + 1, b)
     for of_one in buckets.within:
-        place = place + sql.whole(x >= query.looked_up(of_one, b))
+        place = place + sql.integer(x >= query.looked_up(of_one, b))
     return _of_place(values[1:], place, columns)
 
 
-def interval_tree(x: Tree, starts: Sequence[float], cells: Sequence[Value]) -> Tree:
-    """cells[i] where i of the starts are ≤ x; the last where none is known to be above x."""
+def interval_tree(x: Tree, starts: Sequence[Value], cells: Sequence[Value]) -> Tree:
+    """cells[i] where i of the ascending starts are ≤ x; the last where none is known to be above
+    x."""
     if not starts:
         return sql.literal(cells[0])
     at = (len(starts) - 1) // 2
@@ -348,73 +342,43 @@ A_NUMBER = "(a number)"
 
 
 def _by_level(cells: LevelCells, values: Values, columns: Columns) -> Tree:
-    """The value of the level."""
-    as_text, dialect = columns.kinds[cells.column] == "text", columns.query.dialect
+    """The value of the level: by comparisons one after another, of many levels in a tree."""
+    query, as_text = columns.query, columns.kinds[cells.column] == "text"
     name, literal_of = columns.level(cells.column, cells.levels)
-    missing = values.tolist()[0] if columns.formula.takes_missing else None
-    other = None if cells.refuses_others else values.tolist()[-1]
+    missing, *of_levels, other = values.tolist()
+    missing = missing if columns.formula.takes_missing else None
+    other = None if cells.refuses_others else other
     if A_NUMBER in cells.levels and not as_text:
-        other = values.tolist()[1 + cells.levels.index(A_NUMBER)]
+        other = of_levels[cells.levels.index(A_NUMBER)]
     last_other = sql.case((sql.is_null(name), missing), default=other)
     known = [
         (level.encode(), written, 1 + i)
         for i, level in enumerate(cells.levels)
         if (written := literal_of(level)) is not None
     ]
-    many = len(known) > dialect.leaf
-    if as_text and many:
-        known = sorted(known, key=lambda level: level[0])
-    literals = [level for _, level, _ in known]
-    found = values[[cell for *_, cell in known]]
-    if as_text and dialect.has_fast_lists and known:
-        place = _place_tree(columns.query, name, literals)
-        return sql.call("COALESCE", _of_place(found, place, columns, beside=many), last_other)
-    leaf = dialect.leaf if as_text else len(known)
-    return _level_tree(name, literals, found.tolist(), other, last_other, leaf)
-
-
-def _level_tree(
-    name: Tree,
-    levels: Sequence[Value],
-    values: Sequence[float],
-    other: Value,
-    last_other: Value,
-    leaf: int,
-) -> Tree:
-    """The value of a level, found by comparisons.
-
-    Parameters
-    ----------
-    name : expression
-    levels, values : sequences
-        Literals, in ascending order where there are more than `leaf`, with the value of each.
-    other : value
-        That of other levels.
-    last_other : value
-        The same, where NULL arrives, too.
-    leaf : int
-        How many comparisons are made one after another.
-    """
-    if len(levels) <= leaf:
-        whens = zip(levels, values, strict=True)
-        last = sql.NULL if last_other is None else last_other
-        return sql.case(*whens, default=last, of=name) if levels else sql.literal(last)
-    at = len(levels) // 2
-    below = _level_tree(name, levels[:at], values[:at], other, other, leaf)
-    above = _level_tree(name, levels[at:], values[at:], other, last_other, leaf)
-    return sql.case((name < levels[at], below), default=above)
-
-
-def _place_tree(query: sql.Query, name: Tree, levels: Sequence[Any], first: int = 0) -> Tree:
-    """The place of a string among literals in ascending order, `first` more than it is; NULL if it
-    is none of them."""
-    if len(levels) <= query.dialect.leaf:
-        place = query.place(levels, name)
-        return place + first if first else place
-    at = len(levels) // 2
-    below = _place_tree(query, name, levels[:at], first)
-    above = _place_tree(query, name, levels[at:], first + at)
-    return sql.case((name < levels[at], below), default=above)
+    if not known:
+        return last_other
+    leaf = query.dialect.leaf if as_text else len(known)
+    if len(known) > leaf:  # in the order in which the database compares strings
+        known.sort(key=lambda level: level[0])
+    starts = range(0, len(known), leaf)
+    literals = [[level for _, level, _ in known[i : i + leaf]] for i in starts]
+    bounds, found = [own[0] for own in literals[1:]], values[[cell for *_, cell in known]]
+    if as_text and query.dialect.has_fast_lists:
+        places = [query.place(own, name) for own in literals]
+        places[1:] = [place + i for place, i in zip(places[1:], starts[1:], strict=True)]
+        place = interval_tree(name, bounds, places)
+        beside = len(places) > 1
+        return sql.call("COALESCE", _of_place(found, place, columns, beside=beside), last_other)
+    parts = [
+        sql.case(
+            *zip(own, found[i : i + leaf].tolist(), strict=True),
+            default=other if own is not literals[-1] else last_other,  # where NULL arrives, too
+            of=name,
+        )
+        for i, own in zip(starts, literals, strict=True)
+    ]
+    return interval_tree(name, bounds, parts)
 
 
 # ---- the cell of a value, and its score ----------------------------------------------------------
@@ -456,7 +420,7 @@ def _code(cells: CodeCells, columns: Columns) -> Tree:
     if cells.refuses_others:
         columns.refuse(x >= float(n))
     whens = (sql.exp.or_(sql.is_null(x), x < 0.0), 1), (x >= float(n), 1 + n)
-    return columns.query.name("c", sql.case(*whens, default=sql.whole(sql.call("FLOOR", x)) + 1))
+    return columns.query.name("c", sql.case(*whens, default=sql.floor(x) + 1))
 
 
 # ---- densities of a number -----------------------------------------------------------------------
@@ -465,7 +429,7 @@ LARGEST_EXPONENT = 709.0  # e to this is a float64
 
 def _known(columns: Columns, x: Tree, tree: Tree) -> Tree:
     """An expression of a number, 0 where it is missing."""
-    return sql.case((sql.is_null(x), 0.0), default=tree) if columns.formula.takes_missing else tree
+    return sql.zero_if_null(x, tree) if columns.formula.takes_missing else tree
 
 
 def _powers(term: Powers, columns: Columns) -> list[Tree]:
@@ -606,16 +570,14 @@ def _triangular(term: Triangular, columns: Columns) -> list[Tree]:
             constant = sql.literal(values[0])
             if pattern is not None:
                 constant = query.looked_up(values, pattern)
-            constants.append(sql.case((sql.is_null(x[j]), 0.0), default=constant))
-            squares.append(sql.case((sql.is_null(x[j]), 0.0), default=query.square(r, 0.0, scale)))
+            constants.append(sql.zero_if_null(x[j], constant))
+            squares.append(sql.zero_if_null(x[j], query.square(r, 0.0, scale)))
         constant, square = sql.total(constants), sql.total(squares)
         if nu is None:
             found.append(constant - square)
             continue
-        half = (
-            sql.total([sql.literal(nu), *(sql.case((sql.is_null(c), 0.0), default=1.0) for c in x)])
-            * 0.5
-        )
+        n = [sql.zero_if_null(name, 1.0) for name in x]
+        half = sql.total([sql.literal(nu), *n]) * 0.5
         found.append(constant - half * sql.call("LN", square + 1.0))
     return found
 
