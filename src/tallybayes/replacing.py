@@ -73,8 +73,14 @@ def replacing(path: str | os.PathLike[str], replace: Replace | None = None) -> I
     Parameters
     ----------
     path : path-like
+        The file.
     replace : callable, optional
         Renames the draft, ``os.replace`` by default.
+
+    Yields
+    ------
+    binary file
+        To write to.
 
     Raises
     ------

@@ -73,11 +73,24 @@ class ReadBy:
 
     @classmethod
     def of(cls, extra: Any, path: str = "the model") -> ReadBy:
-        """As a model file has it.
+        """Read what a model file has beside its model.
+
+        Parameters
+        ----------
+        extra : dict or None
+            What is beside it.
+        path : str
+            The file, for messages.
+
+        Returns
+        -------
+        ReadBy
+            How rows were read.
 
         Raises
         ------
         ModelFileError
+            If an entry is not what it should be.
         """
         own = (extra or {}).get("cli", {})
         if isinstance(own, dict):
@@ -94,7 +107,13 @@ class ReadBy:
         return cls(*columns, spelling, mine.flatten, mine.made)
 
     def extra(self) -> dict[str, Any]:
-        """As a model file has it: what is not as it is by default."""
+        """Write what a model file has beside its model.
+
+        Returns
+        -------
+        dict
+            What is not as it is by default.
+        """
         spelling = self.spelling
         own = {
             "target": self.target,

@@ -1,12 +1,13 @@
-"""What files of models of all kinds share: classes as strings, a digest, chosen rows, a page."""
+"""What a model with how its data is read can do, of either kind; and the rows that it takes."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from tallybayes.tables.values import as_text
 if TYPE_CHECKING:
     from tallybayes.estimators.read_by import ReadBy
 
-__all__ = ["MAX_SAMPLE_ROWS", "ChosenRows", "KnownClasses", "Replace", "digest_of", "need_columns"]
+__all__ = ["MAX_SAMPLE_ROWS", "ChosenRows", "ModelFile", "Replace", "digest_of", "need_columns"]
 
 
 MAX_SAMPLE_ROWS = 1 << 15  # rows that a model is judged on
@@ -28,11 +29,12 @@ Replace = Callable[[str, str], None]
 """Puts a file in the place of another one, as ``os.replace`` does."""
 
 
-class KnownClasses(ABC):
-    """The labels that model files of all kinds know, and the page of the model."""
+class ModelFile(ABC):
+    """A model with how its data is read; rows stand for documents, too."""
 
     model: Any
     read_by: ReadBy
+    unit: ClassVar[str]
 
     @property
     def target(self) -> str | None:
@@ -40,8 +42,205 @@ class KnownClasses(ABC):
         return self.read_by.target
 
     @abstractmethod
+    def save(self, path: str, replace: Replace = os.replace) -> None:
+        """Write the file; one that is there is replaced whole or not at all.
+
+        Parameters
+        ----------
+        path : str
+            Where it goes.
+        replace : callable (str, str), default=os.replace
+            Puts the finished file in its place.
+        """
+
+    @abstractmethod
+    def digest(self) -> str:
+        """Tell these counts from others.
+
+        Returns
+        -------
+        str
+            A digest of all counts.
+        """
+
+    @abstractmethod
+    def predicted(
+        self, source: Any, keep: Sequence[str] = ()
+    ) -> Iterator[tuple[dict[str, list[str]], NDArray[np.float64]]]:
+        """Predict rows, part by part.
+
+        Parameters
+        ----------
+        source : Rows or DocumentSource
+            What is predicted.
+        keep : sequence of str
+            Columns that stay beside the predictions.
+
+        Yields
+        ------
+        (dict of str to list of str, float64 array (n_rows, n_classes))
+            These columns as they are written, or the names of documents where they have names; and
+            the probability of each class.
+        """
+
+    @abstractmethod
+    def measured(
+        self, source: Any, target: str | None
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64] | None]]:
+        """Predict rows that have labels, part by part.
+
+        Parameters
+        ----------
+        source : Rows or DocumentSource
+            What is predicted.
+        target : str or None
+            The column of the labels, where it has another name than that of the fit.
+
+        Yields
+        ------
+        (intp array (n_rows,), float64 array (n_rows, n_classes), float64 array (n_rows,) or None)
+            The index of each row's class, −1 for one that is unknown; the probability of each
+            class; and the weights of the rows, where they have some.
+        """
+
+    @abstractmethod
     def sampled(self, source: Any, target: str | None, max_rows: int, group: str | None) -> Any:
-        """A fair sample of rows or documents, their own labels, weights and groups."""
+        """Draw a fair sample of rows that have labels.
+
+        Parameters
+        ----------
+        source : Rows or DocumentSource
+            What is read.
+        target : str or None
+            The column of the labels, where it has another name than that of the fit.
+        max_rows : int
+            How many rows the sample has at most.
+        group : str or None
+            The column of groups.
+
+        Returns
+        -------
+        tuple
+            Rows, their labels as the model has them, their weights or None, and the number of each
+            row's group or None.
+        """
+
+    @abstractmethod
+    def chosen(self, source: Any, chosen: ChosenRows) -> Any:
+        """Find some rows, in the order of the data.
+
+        Parameters
+        ----------
+        source : Rows or DocumentSource
+            What is read.
+        chosen : ChosenRows
+            Which rows.
+
+        Returns
+        -------
+        list
+            The documents, or of rows the number and the row.
+        """
+
+    @abstractmethod
+    def learn(self, source: Any, target: str | None) -> int:
+        """Count rows in addition.
+
+        Parameters
+        ----------
+        source : Rows or DocumentSource
+            What is learned.
+        target : str or None
+            The column of the labels, where it has another name than that of the fit.
+
+        Returns
+        -------
+        int
+            How many rows were read.
+        """
+
+    @abstractmethod
+    def forget(self, source: Any, target: str | None) -> int:
+        """Take rows away that were counted.
+
+        Parameters
+        ----------
+        source : Rows or DocumentSource
+            What is forgotten.
+        target : str or None
+            The column of the labels, where it has another name than that of the fit.
+
+        Returns
+        -------
+        int
+            How many rows were read.
+        """
+
+    @abstractmethod
+    def need_reweighting(self, parts: Any) -> None:
+        """Refuse to learn again where nothing is learned on rows.
+
+        Parameters
+        ----------
+        parts : int, "auto" or None
+            How many fits are averaged, of a weighted model.
+        """
+
+    @abstractmethod
+    def reweight(self, source: Any, target: str | None, parts: Any, group: str | None) -> int:
+        """Learn again what is learned on rows.
+
+        Parameters
+        ----------
+        source : Rows or DocumentSource
+            Rows that the model has counted.
+        target : str or None
+            The column of the labels, where it has another name than that of the fit.
+        parts : int, "auto" or None
+            How many fits are averaged; None is as before.
+        group : str or None
+            The column of groups of rows, which are left out together.
+
+        Returns
+        -------
+        int
+            How many rows were learned on.
+        """
+
+    @abstractmethod
+    def merge(self, part: Any) -> bool:
+        """Merge another model of the same kind into this one.
+
+        Parameters
+        ----------
+        part : ModelFile
+            The other one, which stays as it is.
+
+        Returns
+        -------
+        bool
+            Whether both were trained with the same options.
+        """
+
+    @property
+    @abstractmethod
+    def stale_part(self) -> str | None:
+        """What was learned on other counts than the present ones; None where nothing was."""
+
+    @abstractmethod
+    def stray_notes(self, source: Any) -> list[str]:
+        """Say where the first string is in each column of numbers that had none before.
+
+        Parameters
+        ----------
+        source : Rows or DocumentSource
+            What was learned.
+
+        Returns
+        -------
+        list of str
+            A sentence for each column.
+        """
 
     @property
     def classes(self) -> list[str]:
@@ -49,12 +248,34 @@ class KnownClasses(ABC):
         return [as_text(c) for c in self.model.classes_.tolist()]
 
     def codes(self, labels: NDArray[Any]) -> NDArray[np.intp]:
-        """The index of each label among the classes, −1 for one that the model does not know."""
+        """Find labels among the classes.
+
+        Parameters
+        ----------
+        labels : array of str (n_rows,)
+            Labels as strings.
+
+        Returns
+        -------
+        intp array (n_rows,)
+            The index of each one, −1 for one that the model does not know.
+        """
         known = {label: i for i, label in enumerate(self.classes)}
         return np.fromiter((known.get(v, -1) for v in labels.tolist()), np.intp, len(labels))
 
     def own_labels(self, labels: NDArray[Any]) -> NDArray[Any]:
-        """Labels in the type that the model has them in; new ones are as they come."""
+        """Give labels the type that the model has them in.
+
+        Parameters
+        ----------
+        labels : array of str (n_rows,)
+            Labels as strings.
+
+        Returns
+        -------
+        array (n_rows,)
+            Where the model has strings, new ones are as they come.
+        """
         classes = self.model.classes_
         if classes.dtype.kind in "OUT":
             return labels
@@ -77,20 +298,27 @@ class KnownClasses(ABC):
         learned: bool | None = None,
         group: str | None = None,
     ) -> Any:
-        """The page of a model, judged on a fair sample of rows or documents with labels.
+        """Make the page of the model, judged on a fair sample of rows with labels.
 
         Parameters
         ----------
         source : Rows or DocumentSource
+            What is predicted.
         target : str, optional
             The column of the labels, where it has another name than that of the fit.
         about : dict
             What the heading names, such as "model" and "data".
         lang : {"en", "zh"}, default="en"
+            The language of the page.
         learned : bool, optional
             Whether the model has learned the rows; by default, whether it can have.
         group : str, optional
             The column of groups of rows, which are left out together.
+
+        Returns
+        -------
+        Report
+            Which `save` writes.
         """
         if name := target or self.target:
             about = {**about, "target": name}
@@ -146,11 +374,17 @@ class ChosenRows:
         return bool(self.keys) or len(self.numbers) > 1
 
     def last(self) -> int | None:
-        """The last row that has to be read; None for all."""
+        """Say how far the data has to be read.
+
+        Returns
+        -------
+        int or None
+            The last row; None for all.
+        """
         return None if self.keys else max(self.numbers, default=-1)
 
     def need_found(self, name: str, n_rows: int, unit: str, keys: set[tuple[str, str]]) -> None:
-        """Raises where a row is not there.
+        """Refuse rows that are not there.
 
         Parameters
         ----------
@@ -182,14 +416,16 @@ def need_columns(
     weight: str | None = None,
     group: str | None = None,
 ) -> None:
-    """Raises where the columns of the training rows are not those that are named.
+    """Refuse training rows whose columns are not those that are named.
 
     Parameters
     ----------
-    source : Named
+    source : Rows
+        What has a name and a header.
     target : str
+        The column of the labels.
     families : dict
-        By the column's name.
+        Declared families by column.
     weight : str, optional
         The column of weights.
     group : str, optional

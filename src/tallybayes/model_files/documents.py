@@ -18,7 +18,7 @@ from tallybayes.estimators.read_by import ReadBy, remember
 from tallybayes.estimators.saving import save
 from tallybayes.estimators.text import TextNB
 from tallybayes.estimators.vectorizer import aged
-from tallybayes.model_files.base import ChosenRows, KnownClasses, Replace, digest_of
+from tallybayes.model_files.base import ChosenRows, ModelFile, Replace, digest_of
 from tallybayes.progress import over, reading_shown
 from tallybayes.sources.document_source import Document, DocumentBatch, DocumentSource
 
@@ -34,16 +34,18 @@ MAX_SAMPLE_CHARACTERS = 1 << 28  # of the documents that weights are learned on
 
 
 @dataclass(eq=False)
-class DocumentFile(KnownClasses):
+class DocumentFile(ModelFile):
     """A model of text, and how documents are read for it.
 
     Parameters
     ----------
     model : TextNB
+        Fitted.
     read_by : ReadBy
         The columns of labels and documents; the target is None where folders or the names of
         mailboxes were the labels.
     path : str
+        Its file, for messages.
     """
 
     model: TextNB
@@ -62,7 +64,7 @@ class DocumentFile(KnownClasses):
         flatten: bool = False,
         **options: Any,
     ) -> DocumentFile:
-        """A model of all documents of a source.
+        """Fit a model of all documents of a source.
 
         Up to :data:`MAX_SAMPLE_CHARACTERS` it is what ``TextNB(**options).fit`` makes of them. If
         there are more, all are counted, batch by batch, and weights and ridge are learned on a fair
@@ -71,6 +73,7 @@ class DocumentFile(KnownClasses):
         Parameters
         ----------
         source : DocumentSource
+            Documents with labels.
         target, column : str, optional
             The columns of labels and documents.
         flatten : bool
@@ -83,7 +86,16 @@ class DocumentFile(KnownClasses):
 
     @classmethod
     def of(cls, path: str, model: TextNB, extra: dict[str, Any]) -> DocumentFile:
-        """The model of a file, and what the file holds beside it.
+        """Take a model that was loaded, and what its file holds beside it.
+
+        Parameters
+        ----------
+        path : str
+            The file, for messages.
+        model : TextNB
+            What it holds.
+        extra : dict
+            What it holds beside it.
 
         Raises
         ------
@@ -92,7 +104,6 @@ class DocumentFile(KnownClasses):
         return cls(model, ReadBy.of(extra, path), path)
 
     def save(self, path: str, replace: Replace = os.replace) -> None:
-        """Writes the file; one that is there is replaced whole or not at all."""
         remember(self.model, self.read_by)
         save(self.model, path, replace=replace)
 
@@ -107,7 +118,6 @@ class DocumentFile(KnownClasses):
         return float(self.class_rows.sum())
 
     def digest(self) -> str:
-        """What tells these counts from others."""
         tally = self.model.tally_
         return digest_of((tally.documents, tally.start, tally.classes, tally.counts))
 
@@ -130,10 +140,8 @@ class DocumentFile(KnownClasses):
     def predicted(
         self, source: DocumentSource, keep: Sequence[str] = ()
     ) -> Iterator[tuple[dict[str, list[str]], Array]]:
-        """The names of documents, where they have names, or the columns that are kept beside them,
-        and the probability of each class, batch by batch."""
         source.keep_columns(keep)
-        for batch in self.batches(source, "predicting"):
+        for batch in self._batches(source, "predicting"):
             beside = {name: batch.kept(j) for j, name in enumerate(keep)}
             if source.has_names:
                 beside["document"] = batch.names
@@ -144,33 +152,28 @@ class DocumentFile(KnownClasses):
     def measured(
         self, source: DocumentSource, target: str | None
     ) -> Iterator[tuple[NDArray[np.intp], Array, None]]:
-        """The class of each document, −1 for one that is unknown, the probability of each, and no
-        weights."""
-        for batch in self.labelled(source, "measuring", target):
+        for batch in self._labelled(source, "measuring", target):
             with source.locating(batch):
                 proba = self.model.predict_proba(batch.strings)
             yield self.codes(_labels(batch)), proba, None
 
     def learn(self, source: DocumentSource, target: str | None) -> int:
-        """Counts documents in addition; how many."""
         n = 0
-        for batch in self.labelled(source, "counting", target):
+        for batch in self._labelled(source, "counting", target):
             with source.locating(batch):
                 self.model.partial_fit(batch.strings, self.own_labels(_labels(batch)))
             n += batch.n_rows
         return n
 
     def forget(self, source: DocumentSource, target: str | None) -> int:
-        """Takes documents away that were counted; how many."""
         n = 0
-        for batch in self.labelled(source, "forgetting", target):
+        for batch in self._labelled(source, "forgetting", target):
             with source.locating(batch):
                 self.model.forget(batch.strings, self.own_labels(_labels(batch)))
             n += batch.n_rows
         return n
 
     def need_reweighting(self, parts: Any) -> None:
-        """Raises for `parts`, which a model of text does not have."""
         if parts is not None:
             raise OptionError(
                 f"{called('parts')} is for models of tables, and {self.path} is one of text"
@@ -179,8 +182,7 @@ class DocumentFile(KnownClasses):
     def reweight(
         self, source: DocumentSource, target: str | None, parts: Any, group: str | None
     ) -> int:
-        """Learns weights and ridge again; the number of documents learned on."""
-        sample = self.sample(source, target, group)
+        sample = self._sample(source, target, group)
         given = [label or "" for label in sample.labels]  # all have one
         labels = self.own_labels(np.array(given, dtype=np.str_))
         unknown = sorted(set(given) - set(self.classes))
@@ -195,7 +197,6 @@ class DocumentFile(KnownClasses):
         return len(labels)
 
     def merge(self, part: DocumentFile) -> bool:
-        """Merges another model into this one; whether both were trained with the same options."""
         same = bool(self.model.get_params() == part.model.get_params())
         self.model.merge(part.model)
         mine, other = self.read_by, part.read_by
@@ -204,39 +205,34 @@ class DocumentFile(KnownClasses):
 
     @property
     def stale_part(self) -> str | None:
-        """What was learned on other counts than the present ones; None where nothing was."""
         return "ridge was" if self.needs_reweighting else None
 
     def stray_notes(self, source: DocumentSource) -> list[str]:
-        """Nothing: documents are text."""
         return []
 
-    def sample(
+    def _sample(
         self, source: DocumentSource, target: str | None, group: str | None
     ) -> DocumentSample:
         """A fair sample of the documents that have labels."""
         source.keep_group(group)
         sample = DocumentSample()
-        for batch in self.labelled(source, "reading", target):
+        for batch in self._labelled(source, "reading", target):
             sample.add(batch, grouped=group is not None)
         return sample
 
     def sampled(
         self, source: DocumentSource, target: str | None, max_rows: int, group: str | None = None
     ) -> tuple[list[str], NDArray[Any], None, NDArray[Any] | None]:
-        """A fair sample of the documents, their labels as the model has them, no weights, and their
-        groups."""
-        sample = self.sample(source, target, group)
+        sample = self._sample(source, target, group)
         labels = self.own_labels(np.array(sample.labels, dtype=np.str_))
         return sample.strings, labels, None, sample.groups
 
     def chosen(self, source: DocumentSource, chosen: ChosenRows) -> list[Document]:
-        """The documents of these numbers and keys, or the only one."""
         source.keep_columns(chosen.columns)
         seen, last = 0, chosen.last()
         found: list[Document] = []
         keys: set[tuple[str, str]] = set()
-        for batch in self.batches(source, "looking for the document"):
+        for batch in self._batches(source, "looking for the document"):
             if not chosen and seen + batch.n_rows > 1:
                 raise OptionError(
                     f"{source.name} has several documents: name one by {called('row', 'N')}, from "
@@ -254,11 +250,11 @@ class DocumentFile(KnownClasses):
             chosen.need_found(source.name, seen, self.unit, keys)
         return found
 
-    def batches(self, source: DocumentSource, what: str) -> Iterator[DocumentBatch]:
+    def _batches(self, source: DocumentSource, what: str) -> Iterator[DocumentBatch]:
         """The documents without labels."""
         return over(source.batches(PREDICTED_CHARACTERS), what, self.unit)
 
-    def labelled(
+    def _labelled(
         self, source: DocumentSource, what: str, target: str | None
     ) -> Iterator[DocumentBatch]:
         """The documents that have labels."""

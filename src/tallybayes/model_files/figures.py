@@ -35,6 +35,7 @@ class Figures:
     Parameters
     ----------
     classes : list of str
+        Their labels.
     measured_on : str
         What the rows are, for people.
     unit : str
@@ -60,7 +61,17 @@ class Figures:
         proba: NDArray[np.float64],
         weights: NDArray[np.float64] | None = None,
     ) -> None:
-        """Counts rows: the index of each one's class, −1 for a class unknown to the model."""
+        """Count rows.
+
+        Parameters
+        ----------
+        actual : intp array (n_rows,)
+            The index of each one's class, −1 for a class unknown to the model.
+        proba : float64 array (n_rows, n_classes)
+            The probability of each class.
+        weights : float64 array (n_rows,), optional
+            How much each row counts; 1 by default.
+        """
         self.has_weights |= weights is not None
         weights = np.ones(len(actual)) if weights is None else weights
         with np.errstate(divide="ignore"):
@@ -85,6 +96,7 @@ class Figures:
 
     @property
     def accuracy(self) -> float:
+        """The share of rows whose most probable class is the true one."""
         return float(np.trace(self.confusion[:-1])) / self.weight
 
     @property

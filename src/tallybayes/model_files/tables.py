@@ -29,7 +29,7 @@ from tallybayes.explain.importances import terms_apart
 from tallybayes.model_files.base import (
     MAX_SAMPLE_ROWS,
     ChosenRows,
-    KnownClasses,
+    ModelFile,
     Replace,
     digest_of,
     need_columns,
@@ -64,15 +64,17 @@ UNDECIDED_KINDS: set[str | None] = {None, "number or date"}  # of columns withou
 
 
 @dataclass(eq=False)
-class TableFile(KnownClasses):
+class TableFile(ModelFile):
     """A model of tables, and how data is read for it.
 
     Parameters
     ----------
     model : NaiveBayes or WeightedNaiveBayes
+        Fitted.
     read_by : ReadBy
         The columns of labels and weights, the kinds of the others, and the spelling of values.
     path : str
+        Its file, for messages.
     counted : Counted, optional
         The rows that were counted, where it was just fitted.
     strays_before : dict
@@ -101,7 +103,7 @@ class TableFile(KnownClasses):
         group: str | None = None,
         **options: Any,
     ) -> TableFile:
-        """Counts rows, and learns what is learned on some of them.
+        """Count rows, and learn what is learned on some of them.
 
         Where a later row shows that a column of dates holds something else, the source is counted
         from scratch; what is read once cannot be, and that is an error.
@@ -109,7 +111,9 @@ class TableFile(KnownClasses):
         Parameters
         ----------
         rows : Rows
+            Rows with labels.
         target : str
+            The column of the labels.
         families : dict
             Declared families; None leaves the column out.
         plain : bool
@@ -153,12 +157,21 @@ class TableFile(KnownClasses):
             file.read_by.kinds[name] = declared.get(name)
             if name in file.table.counted:
                 file.read_by.kinds[name] = rows.kind_of(name)
-                file.read_by.kinds[name] = file.kind(name)
+                file.read_by.kinds[name] = file._kind(name)
         return file
 
     @classmethod
     def of(cls, path: str, model: Any, extra: dict[str, Any]) -> TableFile:
-        """The model of a file, and what the file holds beside it.
+        """Take a model that was loaded, and what its file holds beside it.
+
+        Parameters
+        ----------
+        path : str
+            The file, for messages.
+        model : NaiveBayes or WeightedNaiveBayes
+            What it holds.
+        extra : dict
+            What it holds beside it.
 
         Raises
         ------
@@ -171,7 +184,7 @@ class TableFile(KnownClasses):
             )
         file = cls(model, ReadBy.of(extra, path), path)
         for name in file.table.counted:  # Python may have taught it more since
-            file.read_by.kinds[name] = file.kind(name)
+            file.read_by.kinds[name] = file._kind(name)
         return file
 
     @property
@@ -185,7 +198,7 @@ class TableFile(KnownClasses):
             if kind == "number or text" and (name not in counted or counted[name].strings)
         ]
 
-    def kind(self, name: str) -> Kind:
+    def _kind(self, name: str) -> Kind:
         """The kind of a column that has values."""
         held, declared = self.table.counted[name], self.table.reading.declared
         known = self.read_by.kinds.get(name)
@@ -202,12 +215,12 @@ class TableFile(KnownClasses):
         return "number or text"
 
     def save(self, path: str, replace: Replace = os.replace) -> None:
-        """Writes the file; one that is there is replaced whole or not at all."""
         remember(self.model, self.read_by)
         save(self.model, path, replace=replace)
 
     @property
     def table(self) -> TableModel:
+        """What the model holds."""
         return state_of(self.model)
 
     @property
@@ -245,10 +258,9 @@ class TableFile(KnownClasses):
         return float(self.model.class_count_.sum())
 
     def digest(self) -> str:
-        """What tells these counts from others."""
         return digest_of(self.table.tally.arrays().values())
 
-    def holds(self, name: str) -> str:
+    def _holds(self, name: str) -> str:
         """What a column's values are: dates, numbers, strings, or numbers and strings."""
         held = self.table.counted[name]
         numbers = ["dates" if self.read_by.kinds.get(name) == "date" else "numbers"] * held.numbers
@@ -257,8 +269,6 @@ class TableFile(KnownClasses):
     def predicted(
         self, rows: Rows, keep: Sequence[str] = ()
     ) -> Iterator[tuple[dict[str, list[str]], Array]]:
-        """Columns that are kept, and the probability of each class (n_rows, n_classes), part by
-        part."""
         plan = self._plan(rows, "predicting", keep=keep)
 
         def of_part(table: Table) -> tuple[dict[str, list[str]], Array]:
@@ -272,8 +282,6 @@ class TableFile(KnownClasses):
     def measured(
         self, rows: Rows, target: str | None
     ) -> Iterator[tuple[NDArray[np.intp], Array, Array | None]]:
-        """The class of each row, −1 for one that is unknown, the probability of each class, and
-        weights."""
         plan = self._plan(rows, "measuring", self._target(target))
 
         def of_part(table: Table) -> tuple[NDArray[np.intp], Array, Array | None]:
@@ -286,8 +294,6 @@ class TableFile(KnownClasses):
     def sampled(
         self, rows: Rows, target: str | None, max_rows: int, group: str | None = None
     ) -> tuple[Table, NDArray[Any], Array | None, NDArray[np.intp] | None]:
-        """A fair sample of the rows, their labels as the model has them, their weights, and the
-        number of each row's group, where a column has them."""
         plan = self._plan(rows, "reading", self._target(target), group=group)
         sampler: Sampler[Table] = Sampler(max_rows)
         with rows.reading(plan):
@@ -298,7 +304,6 @@ class TableFile(KnownClasses):
         return _of_model(table, plan), labels, _weights(table, plan), _groups(table, plan)
 
     def chosen(self, rows: Rows, chosen: ChosenRows) -> list[tuple[int, Table]]:
-        """Some rows, each with its number, in the order of the data."""
         plan = self._plan(rows, "looking for the row", keep=chosen.columns)
         found: list[tuple[int, Table]] = []
         keys: set[tuple[str, str]] = set()
@@ -322,7 +327,6 @@ class TableFile(KnownClasses):
         return found
 
     def learn(self, rows: Rows, target: str | None) -> int:
-        """Counts rows in addition; how many."""
         plan = self._plan(rows, "counting", self._target(target), learning=True)
         self.strays_before = strings_beside_numbers(self.model)
         with rows.reading(plan):
@@ -330,13 +334,12 @@ class TableFile(KnownClasses):
         for name, kind in plan.kinds.items():  # columns that had no value before have kinds now
             if kind is None and name in self.table.counted:
                 self.read_by.kinds[name] = rows.kind_of(name)
-                self.read_by.kinds[name] = self.kind(name)
+                self.read_by.kinds[name] = self._kind(name)
         need_finite(self.model, rows)
         self.read_by.target = self.target or target
         return rows.n_rows - rows.unlabelled
 
     def forget(self, rows: Rows, target: str | None) -> int:
-        """Takes rows away that were counted; how many."""
         plan = self._plan(rows, "forgetting", self._target(target), learning=True)
         self.strays_before = strings_beside_numbers(self.model)
         with rows.reading(plan):
@@ -361,7 +364,6 @@ class TableFile(KnownClasses):
         return target
 
     def need_reweighting(self, parts: Any) -> None:
-        """Raises where nothing is learned on rows, or `parts` has no meaning."""
         if not self.model.chooses_on_rows:
             raise SourceError(
                 f"{self.path} is a plain model without calibration: nothing in it is learned on "
@@ -373,7 +375,6 @@ class TableFile(KnownClasses):
             )
 
     def reweight(self, rows: Rows, target: str | None, parts: Any, group: str | None) -> int:
-        """Learns weights, or a calibration, again; the number of rows learned on."""
         if parts is not None:
             self.model.set_params(parts=parts)
         table, labels, weights, groups = self.sampled(rows, target, self.model.sample_size, group)
@@ -385,13 +386,6 @@ class TableFile(KnownClasses):
         return len(labels)
 
     def merge(self, part: TableFile) -> bool:
-        """Merges another model into this one; whether both were trained with the same options.
-
-        Raises
-        ------
-        SourceError
-            Where they do not predict the same target, or a column of dates holds something else.
-        """
         if self.target and part.target and self.target != part.target:
             raise SourceError(
                 f"{self.path} predicts {self.target!r} and {part.path} predicts {part.target!r}: "
@@ -401,8 +395,8 @@ class TableFile(KnownClasses):
             kinds = {self.read_by.kinds[name], part.read_by.kinds[name]}
             if "date" in kinds and len(kinds) > 1 and not kinds & UNDECIDED_KINDS:
                 raise SourceError(
-                    f"column {name!r} holds {self.holds(name)} in {self.path} and "
-                    f"{part.holds(name)} in {part.path}: train both with "
+                    f"column {name!r} holds {self._holds(name)} in {self.path} and "
+                    f"{part._holds(name)} in {part.path}: train both with "
                     f"{called('column', f'{name}=categorical')}"
                 )
         same = type(self.model) is not type(part.model) or str(self.model.get_params()) == str(
@@ -419,7 +413,6 @@ class TableFile(KnownClasses):
     # ---- what it holds, and what is odd about it -------------------------------------------------
     @property
     def stale_part(self) -> str | None:
-        """What was learned on other counts than the present ones; None where nothing was."""
         if not self.stale:
             return None
         return (
@@ -428,11 +421,35 @@ class TableFile(KnownClasses):
 
     @staticmethod
     def value(row: Table, name: str) -> Any:
-        """What a single row holds in a column; dates are strings."""
+        """Say what a single row holds in a column.
+
+        Parameters
+        ----------
+        row : Table
+            Of one row.
+        name : str
+            The column.
+
+        Returns
+        -------
+        str, float, int or None
+            None for a missing value; dates are strings.
+        """
         return values_of(row.columns[name])[0]
 
     def notes(self, rows: Rows) -> list[str]:
-        """What may mean something other than what was read, after a fit."""
+        """Say what may mean something other than what was read, after a fit.
+
+        Parameters
+        ----------
+        rows : Rows
+            What it was fitted on.
+
+        Returns
+        -------
+        list of str
+            A sentence for each finding.
+        """
         return [*self.stray_notes(rows), *notes_of(self.model, rows), *self._note_of_labels()]
 
     def _note_of_labels(self) -> list[str]:
@@ -440,7 +457,6 @@ class TableFile(KnownClasses):
         return [f"{self.target!r} {numbers.message}"] if numbers else []
 
     def stray_notes(self, rows: Rows) -> list[str]:
-        """Where the first string is in each column of numbers that had none before."""
         return strays(self.model, rows, self.strays_before)
 
     def missing_shares(self) -> dict[str, float]:

@@ -132,7 +132,12 @@ class DocumentSource(ABC):
         self.unlabelled: int = 0
 
     def keep_columns(self, names: Sequence[str]) -> None:
-        """Keeps columns of rows beside the documents.
+        """Keep columns of rows beside the documents.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The columns.
 
         Raises
         ------
@@ -145,7 +150,12 @@ class DocumentSource(ABC):
             )
 
     def keep_group(self, group: str | None) -> None:
-        """Keeps the column of groups of rows; none by None.
+        """Keep the column of groups of rows.
+
+        Parameters
+        ----------
+        group : str or None
+            The column; None for none.
 
         Raises
         ------
@@ -160,7 +170,7 @@ class DocumentSource(ABC):
 
     @abstractmethod
     def read(self, labelled: bool, target: str | None = None) -> Iterator[Document]:
-        """The documents one by one.
+        """Read the documents one by one.
 
         Parameters
         ----------
@@ -173,7 +183,22 @@ class DocumentSource(ABC):
     def batches(
         self, size: int, *, labelled: bool = False, target: str | None = None
     ) -> Iterator[DocumentBatch]:
-        """The documents in batches of about `size` letters.
+        """Read the documents in batches.
+
+        Parameters
+        ----------
+        size : int
+            About how many letters a batch has.
+        labelled : bool, default=False
+            Whether labels are read.
+        target : str, optional
+            The column or header of the labels, where it is another than the source was opened
+            with.
+
+        Yields
+        ------
+        DocumentBatch
+            Some documents.
 
         Raises
         ------
@@ -218,20 +243,64 @@ class DocumentSource(ABC):
         return self.keep_unlabelled
 
     def where(self, document: Document) -> str:
-        """Where people find a document."""
+        """Say where people find a document.
+
+        Parameters
+        ----------
+        document : Document
+            One of this source.
+
+        Returns
+        -------
+        str
+            Its file, and its place there.
+        """
         return document.name
 
     def where_labels_are(self, target: str | None) -> str:
-        """What to do about a document without a label."""
+        """Say what to do about a document without a label.
+
+        Parameters
+        ----------
+        target : str or None
+            The column or header that was asked for.
+
+        Returns
+        -------
+        str
+            The end of a sentence.
+        """
         return f"give one with {called('label')}"
 
     def other_classes(self, label: str) -> str:
-        """What to do where all documents have one label."""
+        """Say what to do where all documents have one label.
+
+        Parameters
+        ----------
+        label : str
+            That label.
+
+        Returns
+        -------
+        str
+            The end of a sentence.
+        """
         return "add documents of another class"
 
     @contextmanager
     def locating(self, batch: DocumentBatch) -> Iterator[None]:
-        """Errors about "document N" of the batch become errors about its place."""
+        """Turn errors about "document N" of a batch into errors about its place.
+
+        Parameters
+        ----------
+        batch : DocumentBatch
+            Some documents of this source.
+
+        Yields
+        ------
+        None
+            Nothing.
+        """
         try:
             yield
         except NegativeTally:

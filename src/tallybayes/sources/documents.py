@@ -383,14 +383,21 @@ MAILBOX_START = b"From "  # of a mailbox
 
 
 def kind_of_input(path: str, format: str | None = None, rows: bool = False) -> Kind:
-    """What a path is: by the format, where one is named, then by its first bytes and its suffix.
+    """Tell what documents a path holds.
 
     Parameters
     ----------
     path : str
+        A file or folder; "-" is standard input.
     format : str, optional
-    rows : bool
+        By default the first bytes and the suffix say it.
+    rows : bool, default=False
         Whether standard input holds rows.
+
+    Returns
+    -------
+    {"folder", "mailbox", "rows", "file"}
+        What it is.
     """
     if path != "-" and os.path.isdir(path):
         return "folder"

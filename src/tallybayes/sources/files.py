@@ -645,7 +645,18 @@ def header_of(source: Source) -> list[str]:
 
 
 def holds_data(folder: str) -> bool:
-    """Whether a folder has a file of rows by its name; .txt may as well be a document."""
+    """Tell whether a folder has a file of rows by its name; .txt may as well be a document.
+
+    Parameters
+    ----------
+    folder : str
+        The folder.
+
+    Returns
+    -------
+    bool
+        Whether there is one, in whatever folder below.
+    """
     return any(
         suffix_of(path.name) in FORMATS and path.suffix != ".txt" and path.name[0] not in "._"
         for path in Path(folder).rglob("*")
@@ -715,7 +726,18 @@ def is_in_duckdb(x: Any) -> bool:
 
 
 def is_database(x: Any) -> bool:
-    """Whether x is the URL of a database, or the path of a file that is one."""
+    """Tell whether something is the URL of a database, or the path of a file that is one.
+
+    Parameters
+    ----------
+    x : object
+        Anything.
+
+    Returns
+    -------
+    bool
+        Whether it is one.
+    """
     if not isinstance(x, str | os.PathLike):
         return False
     from tallybayes.sources.databases.duckdb import is_file

@@ -194,7 +194,18 @@ DRIVERS = {
 
 
 def is_remote(path: str) -> bool:
-    """Whether a path is a URL."""
+    """Tell whether a path is a URL.
+
+    Parameters
+    ----------
+    path : str
+        The path.
+
+    Returns
+    -------
+    bool
+        Whether it has a scheme.
+    """
     return SCHEME.match(path) is not None
 
 
@@ -444,7 +455,18 @@ MAX_RECORD_BYTES = 1 << 26  # bytes that a record may have
 
 
 def read_once(path: str) -> bool:
-    """Whether an input is gone when it has been read: standard input ("-") and pipes."""
+    """Tell whether a path can be read only once, as standard input and pipes.
+
+    Parameters
+    ----------
+    path : str
+        The path; "-" is standard input.
+
+    Returns
+    -------
+    bool
+        Whether it can.
+    """
     try:
         return path == "-" or stat.S_ISFIFO(os.stat(path).st_mode)
     except OSError:  # which opening it explains

@@ -38,6 +38,7 @@ class Layout:
         One ASCII character, "tab", or "blanks": any run of spaces and tabs. By default it is found
         by a look at the first lines.
     encoding : str
+        Of the text.
     header : bool
         Whether the first line has the names of the columns.
     names : tuple of str, optional
@@ -147,7 +148,18 @@ class Spelling:
             raise ValueError(f"dates {self.dates!r} is not one of ymd, dmy, mdy")
 
     def of(self, column: str) -> Spelling:
-        """The spelling of one column."""
+        """Give the spelling of one column.
+
+        Parameters
+        ----------
+        column : str
+            Its name.
+
+        Returns
+        -------
+        Spelling
+            With what is missing there besides.
+        """
         more = self.missing_of.get(column)
         return (
             self if more is None else replace(self, missing=(*self.missing, *more), missing_of={})
@@ -155,7 +167,19 @@ class Spelling:
 
 
 def need_apart(layout: Layout, spelling: Spelling) -> None:
-    """Raises ValueError where a sign of numbers is the delimiter, too, and numbers are not written
-    in quotes."""
+    """Refuse a decimal sign that is the delimiter, too.
+
+    Parameters
+    ----------
+    layout : Layout
+        Of the lines.
+    spelling : Spelling
+        Of numbers.
+
+    Raises
+    ------
+    ValueError
+        Where numbers are not written in quotes, and so cannot be told apart.
+    """
     if spelling.decimal == "," == layout.delimiter:
         raise ValueError("decimal , and the delimiter , cannot be distinguished")

@@ -35,7 +35,18 @@ __all__ = [
 
 # ---- files ---------------------------------------------------------------------------------------
 def need_folder(path: str) -> None:
-    """Raises where a file cannot be made, before the work and not after it."""
+    """Refuse a place where a file cannot be made, before the work and not after it.
+
+    Parameters
+    ----------
+    path : str
+        The path.
+
+    Raises
+    ------
+    SourceError, OSError
+        If the folder is not there, or cannot be written to.
+    """
     folder = Path(path).parent
     if not folder.is_dir():
         raise SourceError(f"{path}: {folder} is not a directory: make it, or choose another place")
@@ -45,7 +56,18 @@ def need_folder(path: str) -> None:
 
 
 def need_model(path: str) -> None:
-    """Raises where a file is not there or does not begin as a model does."""
+    """Refuse a file that is not there or does not begin as a model does.
+
+    Parameters
+    ----------
+    path : str
+        The path.
+
+    Raises
+    ------
+    SourceError, OSError
+        If it is no model file.
+    """
     if path == "-":
         raise OptionError("a model is a file: - stands for data only")
     if Path(path).is_dir():
@@ -58,8 +80,18 @@ def need_model(path: str) -> None:
 
 
 def need_data(path: str) -> None:
-    """Raises where a file or folder of data is not there, or a file begins as one of a kind that is
-    not read; - is standard input."""
+    """Refuse data that is not there, or that begins as a kind of file that is not read.
+
+    Parameters
+    ----------
+    path : str
+        A file, folder, pattern or URL; "-" is standard input.
+
+    Raises
+    ------
+    SourceError, OSError
+        If it cannot be read.
+    """
     if path == "-" or is_url(path):
         return
     if is_remote(path) and find_spec("fsspec") is not None:
@@ -83,7 +115,18 @@ def need_data(path: str) -> None:
 
 
 def is_model(path: str) -> bool:
-    """Whether a file begins as a model file does."""
+    """Tell whether a file begins as a model file does.
+
+    Parameters
+    ----------
+    path : str
+        The path.
+
+    Returns
+    -------
+    bool
+        Whether it does.
+    """
     with open(path, "rb") as file:
         head = file.read(4096)
     return head[8:9] == b"{" and b'"tallybayes"' in head  # a page of HTML may name it as well

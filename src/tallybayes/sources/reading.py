@@ -122,6 +122,7 @@ class Rows:
     Parameters
     ----------
     source : Source
+        What is read.
     spelling : Spelling
         Of missing values and decimal signs.
     skip_unlabelled : bool
@@ -178,13 +179,19 @@ class Rows:
         self._decided: dict[str, Kind] = {}
 
     def read_as(self, spelling: Spelling) -> None:
-        """Reads strings in another way from now on."""
+        """Read strings in another way from now on.
+
+        Parameters
+        ----------
+        spelling : Spelling
+            That way.
+        """
         self.spelling = spelling
         for file in self._of_text:
             file.spelling = spelling
 
     def need_weights(self) -> None:
-        """Raises where there is no such column of weights."""
+        """Refuse a column of weights that is not there."""
         if self.weight is not None:
             need_weight(self, self.weight)
 
@@ -195,6 +202,13 @@ class Rows:
         return header_of(self.source)
 
     def columns(self) -> dict[str, SourceColumn]:
+        """Name the columns that are read.
+
+        Returns
+        -------
+        dict of str to SourceColumn
+            By name.
+        """
         requested = self._requested_of_rows()
         if requested is None:
             return self.source.columns()
@@ -211,6 +225,20 @@ class Rows:
     def parts(
         self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
     ) -> Iterator[Part]:
+        """Read the rows by the plan, part by part.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Ignored: the plan says what is read.
+        as_written : collection of str
+            Columns whose values are strings as they are written.
+
+        Yields
+        ------
+        Part
+            Some rows.
+        """
         plan = self.plan
         if plan.fitting and plan.names is None:
             self._note_nested()
@@ -497,16 +525,51 @@ class Rows:
         }
 
     def where(self, row: int) -> str:
-        """A row of the source (from 0) as people find it: its line, where rows are lines."""
+        """Call a row as people find it: by its line, where rows are lines.
+
+        Parameters
+        ----------
+        row : int
+            Its number, from 0.
+
+        Returns
+        -------
+        str
+            For messages.
+        """
         return self._read_so_far.where(row)
 
     def place(self, row: int) -> str:
-        """A row by its number (from 0) and, where it has one, by its line."""
+        """Call a row by its number and, where it has one, by its line.
+
+        Parameters
+        ----------
+        row : int
+            Its number, from 0.
+
+        Returns
+        -------
+        str
+            For messages.
+        """
         where = self.where(row)
         return f"Row {row:,}" + ("" if where.startswith("row") else f" ({where})")
 
     def infinite(self, column: str, row: int) -> SourceError:
-        """An infinite number, as an error."""
+        """Make the error of an infinite number.
+
+        Parameters
+        ----------
+        column : str
+            Where it stands.
+        row : int
+            Its row, from 0.
+
+        Returns
+        -------
+        SourceError
+            With its place.
+        """
         place = ", ".join(self._read_so_far.file_and_place(row))
         return SourceError(
             f"{place}: column {column!r} is infinite: give a finite number, or leave it empty (on "
@@ -517,7 +580,18 @@ class Rows:
         )
 
     def kind_of(self, name: str) -> Kind:
-        """The kind that an undeclared column was read as; dates are known by their values."""
+        """Tell as which kind an undeclared column was read; dates are known by their values.
+
+        Parameters
+        ----------
+        name : str
+            The column.
+
+        Returns
+        -------
+        str
+            "number or text", "date", "time" or "text".
+        """
         if any(file.kinds.get(name) == "time" for file in self._of_text):
             return "time"
         return self._decided.get(name, "number or text")
@@ -525,7 +599,17 @@ class Rows:
     # ---- use -------------------------------------------------------------------------------------
     @contextmanager
     def reading(self, plan: Plan) -> Iterator[Rows]:
-        """The rows by a plan; errors in a row name it.
+        """Read by a plan; errors in a row name it.
+
+        Parameters
+        ----------
+        plan : Plan
+            What is read.
+
+        Yields
+        ------
+        Rows
+            These rows.
 
         Raises
         ------
@@ -555,8 +639,18 @@ class Rows:
         return SourceError(f"{self.name}: {rows}")
 
     def over(self, do: Callable[[Table], R]) -> Iterator[R]:
-        """What `do` returns for each part that has rows, in order: part by part of what is read
-        once, else several parts at a time."""
+        """Do something with each part that has rows, several at a time where they can be.
+
+        Parameters
+        ----------
+        do : callable (Table)
+            What is done.
+
+        Yields
+        ------
+        object
+            What it returns, in order.
+        """
 
         def of_part(numbered: tuple[int, Part]) -> R | None:
             i, part = numbered

@@ -37,7 +37,18 @@ def conjunction(conditions: Sequence[str]) -> str:
 
 
 def is_url(text: str) -> bool:
-    """Whether text is the URL of a database."""
+    """Tell whether text is the URL of a database.
+
+    Parameters
+    ----------
+    text : str
+        A path or URL.
+
+    Returns
+    -------
+    bool
+        Whether it is one.
+    """
     return text.lower().startswith(URLS)
 
 
@@ -49,5 +60,16 @@ def shown(url: str) -> str:
 
 
 def shown_path(path: str) -> str:
-    """A path as it is, and a URL of a database without its password."""
+    """Show a path as it is, and a URL of a database without its password.
+
+    Parameters
+    ----------
+    path : str
+        A path or URL.
+
+    Returns
+    -------
+    str
+        For messages.
+    """
     return shown(path) if is_url(path) else path
