@@ -15,6 +15,8 @@ from tallybayes.cli.show_text import class_table as text_classes
 from tallybayes.cli.show_text import (
     content_of,
     description,
+    evidence_bars,
+    say_prediction,
     say_terms,
     terms_as_json,
     top_terms_tables,
@@ -343,22 +345,15 @@ def _say(
 ) -> None:
     names = file.classes
     best, other = names[order[0]], names[order[min(1, len(order) - 1)]]
-    widest = max((abs(nats) for _, _, nats in rows if np.isfinite(nats)), default=0.0) or 1.0
-    lines = []
-    for name, value, nats in rows[: MAX_COLUMNS + 1]:
-        size = round(12 * min(abs(nats), widest) / widest)
-        bar = " " * 12 + "│" + "█" * size if nats > 0 else " " * (12 - size) + "█" * size + "│"
+    bars = evidence_bars([nats for _, _, nats in rows])
+    lines: list[list[Any]] = []
+    for (name, value, nats), bar in zip(rows[: MAX_COLUMNS + 1], bars, strict=False):
         values = value if isinstance(value, list) else [value]
         cell = " × ".join("(missing)" if v is None else str(v) for v in values)
-        style = "green" if nats > 0 else "red"
-        lines.append([name, cut(cell, MAX_VALUE_CHARACTERS), f"{nats:+.3f}", line(bar, style)])
+        lines.append([name, cut(cell, MAX_VALUE_CHARACTERS), f"{nats:+.3f}", bar])
     lines.append(["sum", "", f"{total:+.3f}", ""])
     prediction = f"{file.target} = {best}" if file.target else best
-    say(line(f"{place}: predicted {prediction}, probability {proba[order[0]]:.1%}", "bold"))
-    if len(order) > 1:
-        shown = ", ".join(f"{names[k]} {proba[k]:.1%}" for k in order[1:5])
-        more = f" and {len(order) - 5} more" if len(order) > 5 else ""
-        say(line(f"Other classes: {shown}{more}"))
+    say_prediction(f"{place}: predicted {prediction}", names, proba, order)
     heads = ["column", "value", ">nats", f"{'← ' + cut(other, 9):>11}   {cut(best, 9)} →"]
     say(line(), table(f"Evidence for {best} over {other}", heads, lines, chart=True))
     hidden = len(rows) - 1 - MAX_COLUMNS

@@ -18,9 +18,11 @@ __all__ = [
     "class_table",
     "content_of",
     "description",
+    "evidence_bars",
     "explain",
     "marked_lines",
     "note_of_unlabelled",
+    "say_prediction",
     "say_terms",
     "show",
     "terms_as_json",
@@ -239,14 +241,29 @@ def _as_json(file: DocumentFile, found: Any, explanation: Any) -> dict[str, Any]
 def _say(file: DocumentFile, where: str, explanation: Any) -> None:
     names, proba = file.classes, explanation.probabilities
     order = np.argsort(-proba, kind="stable").tolist()
-    best = names[order[0]]
-    say(line(f"{where}: predicted {best}, probability {proba[order[0]]:.1%}", "bold"))
+    say_prediction(f"{where}: predicted {names[order[0]]}", names, proba, order)
+    say_terms(explanation, names, order, "(intercept)")
+    say(line("+1 nat multiplies the odds of the two classes by 2.7.", "dim"))
+
+
+def say_prediction(predicted: str, names: list[str], proba: Any, order: list[int]) -> None:
+    """Prints what was predicted, and the other classes, the most probable first."""
+    say(line(f"{predicted}, probability {proba[order[0]]:.1%}", "bold"))
     if len(order) > 1:
         shown = ", ".join(f"{names[k]} {proba[k]:.1%}" for k in order[1:5])
         more = f" and {len(order) - 5} more" if len(order) > 5 else ""
         say(line(f"Other classes: {shown}{more}"))
-    say_terms(explanation, names, order, "(intercept)")
-    say(line("+1 nat multiplies the odds of the two classes by 2.7.", "dim"))
+
+
+def evidence_bars(nats: list[float]) -> list[Any]:
+    """A bar for each number: to the right for the class, to the left against it."""
+    widest = max((abs(value) for value in nats if np.isfinite(value)), default=0.0) or 1.0
+    bars = []
+    for value in nats:
+        size = round(12 * min(abs(value), widest) / widest)
+        bar = " " * 12 + "│" + "█" * size if value > 0 else " " * (12 - size) + "█" * size + "│"
+        bars.append(line(bar, "green" if value > 0 else "red"))
+    return bars
 
 
 def say_terms(explanation: Any, names: list[str], order: list[int], rest: str) -> None:
@@ -294,13 +311,11 @@ def _evidence(explanation: Any, order: list[int], rest: str) -> tuple[list[str],
         rows.append(
             (f"{len(values) - MAX_SHOWN_TERMS:,} more terms", sum(values[MAX_SHOWN_TERMS:]))
         )
-    widest = max((abs(nats) for _, nats in rows if np.isfinite(nats)), default=0.0) or 1.0
-    lines: list[list[Any]] = []
-    for term, nats in rows:
-        size = round(12 * min(abs(nats), widest) / widest)
-        bar = " " * 12 + "│" + "█" * size if nats > 0 else " " * (12 - size) + "█" * size + "│"
-        cell = line(bar, "green" if nats > 0 else "red")
-        lines.append([cut(term, MAX_TERM_CHARACTERS), f"{nats:+.3f}", cell])
+    bars = evidence_bars([nats for _, nats in rows])
+    lines: list[list[Any]] = [
+        [cut(term, MAX_TERM_CHARACTERS), f"{nats:+.3f}", bar]
+        for (term, nats), bar in zip(rows, bars, strict=True)
+    ]
     lines.append(["sum", f"{prior + sum(values):+.3f}", ""])
     return ["term", ">nats", ""], lines
 
