@@ -801,7 +801,9 @@ class LawMixture(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NumberLaw:
-    """A density of one number by its formula, with g(x) = x or a `power` of x:
+    """A density of one number by its formula.
+
+    With g(x) = x, or a `power` of x, it is one of
 
         quadratic  constant + slope·g − ((g − mean)·scale)² + log g'(x),   no slope where g is 0
         student    constant − half·log(1 + ((g − mean)·scale)²) + log g'(x)
@@ -819,6 +821,7 @@ class NumberLaw:
     largest : float
         The largest count that was learned.
     power : Power, optional
+        g; x itself by default.
     mixture : LawMixture, optional
         Where the classes share some rows.
     """
@@ -836,13 +839,21 @@ class NumberLaw:
 
     @classmethod
     def of_slopes(cls, slope: Array, constant: Array | None = None) -> NumberLaw:
-        """constant + slope·x, the constant being 0 by default."""
+        """The law constant + slope·x.
+
+        Parameters
+        ----------
+        slope : float64 array (n_classes,)
+            It may be −inf; x = 0 has none.
+        constant : float64 array (n_classes,), optional
+            0 by default.
+        """
         none = np.zeros(len(slope))
         constant = none if constant is None else constant
         return cls(kind="quadratic", constant=constant, slope=slope, mean=none, scale=none)
 
     def quadratic(self) -> QuadraticTerms | None:
-        """The law, if it is a polynomial of x."""
+        """The law as terms of a polynomial of x; None if it is none."""
         if self.kind != "quadratic" or self.power is not None or self.mixture is not None:
             return None
         assert self.constant is not None
@@ -851,7 +862,7 @@ class NumberLaw:
         return QuadraticTerms(self.constant, slope, self.mean, self.scale)
 
     def pooled(self) -> PooledTerms | None:
-        """The law, if it is a mixture of Gaussians of x."""
+        """The law as a mixture of Gaussians of x; None if it is none."""
         mixture = self.mixture
         if self.kind != "quadratic" or self.power is not None or mixture is None:
             return None

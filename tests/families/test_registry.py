@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +11,16 @@ from scipy.special import i0e, i1e
 
 import tallybayes
 from tallybayes import NaiveBayes
-from tallybayes.families import Gaussian, LevelFamily, NumberDensity, NumberFamily, registry
+from tallybayes.families import (
+    Gaussian,
+    LevelFamily,
+    NumberDensity,
+    NumberFamily,
+    NumberLaw,
+    registry,
+)
 from tallybayes.families.contract import GroupFamily, GroupLikelihood, TunableDensity
+from tallybayes.reporting.form import Form
 from tallybayes.score import Description
 from tallybayes.testing.families import check_number_family
 
@@ -67,6 +76,49 @@ class VonMisesDensity(NumberDensity):
         return Description("von Mises", ["mean direction"], mean[:, None])
 
 
+@dataclass(frozen=True)
+class Exponential(NumberFamily):
+    """Waiting times: log p(x | c) = log λ_c − λ_c x, λ_c = rows / sum of the class."""
+
+    def likelihood(self, counts, context):
+        counted = counts.grid.counts
+        return ExponentialDensity(counts.grid, counted.sum(axis=1), counted @ counts.grid.values())
+
+
+@dataclass(frozen=True, eq=False)
+class ExponentialDensity(NumberDensity):
+    grid: object
+    n: np.ndarray
+    total: np.ndarray
+    what = "exponential"
+
+    def _scores(self, x, n, total):
+        rate = (n + 1e-9) / (total + 1e-9)
+        return np.log(rate) - rate * x[:, None]
+
+    def log_density(self, x):
+        return self._scores(x, self.n, self.total)
+
+    @property
+    def law(self):
+        rate = (self.n + 1e-9) / (self.total + 1e-9)
+        return NumberLaw.of_slopes(-rate, np.log(rate))
+
+    def without(self, x, own, weight):
+        n, total = np.tile(self.n, (len(x), 1)), np.tile(self.total, (len(x), 1))
+        rows = np.arange(len(x))
+        n[rows, own] -= weight
+        total[rows, own] -= weight * self.grid.value_of(x)
+        return self._scores(x, n, total)
+
+    def drawn(self, x, rng, n):
+        rate = rng.gamma(self.n, 1.0, (n, len(self.n))) / self.total
+        return np.log(rate)[:, None, :] - rate[:, None, :] * x[None, :, None]
+
+    def described(self):
+        return Description("exponential", ["rate"], (self.n / self.total)[:, None])
+
+
 @pytest.fixture
 def _own_registry(monkeypatch):
     monkeypatch.setattr(registry, "_FAMILIES", dict(registry._FAMILIES))
@@ -82,6 +134,36 @@ def test_a_family_of_another_package_keeps_the_promises_of_a_table():
     model = NaiveBayes({"x": VonMises()}).fit([{"x": v} for v in x.tolist()], y)
     assert model.predict([{"x": 0.5}, {"x": 0.5 + 2.0 * np.pi}]).tolist() == ["north"] * 2
     assert model.schema_.loc[0, "family"] == "von Mises"
+
+
+@pytest.mark.usefixtures("_own_registry")
+def test_a_family_that_states_its_law_is_in_sql_on_the_page_and_in_single_rows(tmp_path):
+    """The classes above and one line are all that it takes; without it a file is refused."""
+    tallybayes.register_family("exponential", Exponential)
+    rng = np.random.default_rng(0)
+    y = np.repeat(["slow", "fast"], 30)
+    x = rng.exponential(np.where(y == "slow", 4.0, 1.0))
+    check_number_family("exponential", Exponential(), x, y)
+    rows = [{"x": v} for v in x.tolist()]
+    model = NaiveBayes({"x": Exponential()}).fit(rows, y)
+    proba = model.predict_proba(rows)
+    one = [list(model.predict_proba_one(row).values()) for row in rows]
+    np.testing.assert_allclose(one, proba, rtol=1e-12)
+    database = sqlite3.connect(":memory:")
+    database.execute("CREATE TABLE waits (x DOUBLE)")
+    database.executemany("INSERT INTO waits VALUES (?)", [(v,) for v in x.tolist()])
+    found = database.execute(model.to_sql("waits", "sqlite")).fetchall()
+    np.testing.assert_allclose([row[1:] for row in found], proba, rtol=1e-9)
+    [term] = Form(model._fitted()).document()["terms"]
+    assert (term["kind"], term["law"]) == ("law", "quadratic")
+    path = tmp_path / "model.tally"
+    model.save(path)
+    assert tallybayes.load(path).predict(rows).tolist() == model.predict(rows).tolist()
+    del registry._FAMILIES["exponential"]
+    with pytest.raises(
+        tallybayes.errors.ModelFileError, match="the family 'Exponential', which is not known"
+    ):
+        tallybayes.load(path)
 
 
 @pytest.mark.usefixtures("_own_registry")

@@ -26,6 +26,7 @@ _HOME = {
     "NormalInverseWishart": "tallybayes.families.priors",
     "NumberDensity": "tallybayes.families.contract",
     "NumberFamily": "tallybayes.families.contract",
+    "NumberLaw": "tallybayes.score",
     "Poisson": "tallybayes.families.poisson",
     "Smooth": "tallybayes.families.smooth",
     "Text": "tallybayes.families.text",
@@ -52,6 +53,7 @@ __all__ = [
     "NormalInverseWishart",
     "NumberDensity",
     "NumberFamily",
+    "NumberLaw",
     "Poisson",
     "Smooth",
     "Text",
@@ -81,6 +83,7 @@ if TYPE_CHECKING:
     from tallybayes.families.registry import family_names, register_family
     from tallybayes.families.smooth import Smooth
     from tallybayes.families.text import Text
+    from tallybayes.score import NumberLaw
 
 
 def __getattr__(name: str) -> Any:
