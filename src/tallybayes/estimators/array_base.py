@@ -21,11 +21,6 @@ from tallybayes import scoring
 from tallybayes.engines.arrays import ArrayEngine, readable
 from tallybayes.errors import SmoothingWarning, UnseenLevel, warn_user
 from tallybayes.estimators.base import TallyClassifier, learning, lock_of
-from tallybayes.estimators.distributions import (
-    class_conditional,
-    class_prior_distribution,
-    joint,
-)
 from tallybayes.models.array import ArrayModel, declared_levels
 from tallybayes.models.base import joined_declared
 from tallybayes.models.class_weights import (
@@ -500,17 +495,23 @@ class GenerativeClassifier(ArrayClassifier):
     @property
     def class_prior_distribution_(self) -> distributions.Categorical:
         """P(y): a :class:`tallybayes.distributions.Categorical` over the labels."""
+        from tallybayes.estimators.distributions import class_prior_distribution
+
         return class_prior_distribution(self)
 
     @property
     def class_conditional_(self) -> distributions.ClassConditional:
         """p(x | y): a batch of distributions of rows, one a class; see
         :mod:`tallybayes.distributions`."""
+        from tallybayes.estimators.distributions import class_conditional
+
         return class_conditional(self)
 
     @property
     def joint_(self) -> distributions.Joint:
         """p(x, y) = P(y) p(x | y): a :class:`tallybayes.distributions.Joint`."""
+        from tallybayes.estimators.distributions import joint
+
         return joint(self)
 
     def score_samples(self, X: Any) -> Any:

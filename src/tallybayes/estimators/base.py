@@ -22,7 +22,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes import scoring
 from tallybayes.errors import IncompatibleTallies
-from tallybayes.explain.warnings import warn_of_light_rows
 from tallybayes.families.class_prior import ClassPrior
 from tallybayes.models.base import Model, same
 from tallybayes.models.class_weights import (
@@ -33,6 +32,7 @@ from tallybayes.models.class_weights import (
     resolved,
     weighted,
 )
+from tallybayes.models.data_warnings import warn_of_light_rows
 from tallybayes.progress import learning_shown
 from tallybayes.readable import html_table
 from tallybayes.score import Formula, Kind

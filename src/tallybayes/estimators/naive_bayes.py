@@ -18,11 +18,6 @@ from tallybayes.engines.leave_one_out import cells_without
 from tallybayes.engines.lookup_parts import LookupPart
 from tallybayes.errors import NegativeTally, StaleWarning, warn_user
 from tallybayes.estimators.base import LIVE, TallyClassifier, learning
-from tallybayes.estimators.distributions import (
-    class_conditional,
-    class_prior_distribution,
-    joint,
-)
 from tallybayes.estimators.one_row import as_row
 from tallybayes.estimators.table_base import TableClassifier
 from tallybayes.explain.explanation import drawn_posteriors, draws_of, table_evidence
@@ -286,17 +281,23 @@ class NaiveBayes(TableClassifier):
     @property
     def class_prior_distribution_(self) -> distributions.Categorical:
         """P(y): a :class:`tallybayes.distributions.Categorical` over the labels."""
+        from tallybayes.estimators.distributions import class_prior_distribution
+
         return class_prior_distribution(self)
 
     @property
     def class_conditional_(self) -> distributions.ClassConditional:
         """p(x | y): a batch of distributions of rows, one a class; see
         :mod:`tallybayes.distributions`."""
+        from tallybayes.estimators.distributions import class_conditional
+
         return class_conditional(self)
 
     @property
     def joint_(self) -> distributions.Joint:
         """p(x, y) = P(y) p(x | y): a :class:`tallybayes.distributions.Joint`."""
+        from tallybayes.estimators.distributions import joint
+
         return joint(self)
 
     @property

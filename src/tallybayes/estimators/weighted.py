@@ -17,8 +17,8 @@ from tallybayes.estimators.naive_bayes import NaiveBayes, weights_to_choose_on
 from tallybayes.estimators.table_base import TableClassifier
 from tallybayes.explain.explanation import Explanation, explanation_of
 from tallybayes.explain.importances import summary_of, term_frame
-from tallybayes.explain.warnings import warn_of_rows
 from tallybayes.labels import places_among
+from tallybayes.models.data_warnings import warn_of_rows
 from tallybayes.models.declarations import Declared, Reading
 from tallybayes.models.table import Chosen
 from tallybayes.models.weighted import WeightedModel
