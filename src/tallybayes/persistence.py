@@ -23,6 +23,7 @@ from itertools import repeat
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import (
+    TYPE_CHECKING,
     Annotated,
     Any,
     BinaryIO,
@@ -40,7 +41,9 @@ from safetensors import SafetensorError, deserialize
 from safetensors.numpy import save as save_tensors
 
 from tallybayes.errors import ModelFileError
-from tallybayes.replacing import Replace, replacing
+
+if TYPE_CHECKING:
+    from tallybayes.replacing import Replace
 
 __all__ = [
     "FORMAT",
@@ -141,6 +144,8 @@ def write(
         while rest:  # a raw file may take less than all at once
             rest = rest[path.write(rest) or 0 :]
         return
+    from tallybayes.replacing import replacing
+
     with replacing(path, replace) as file:
         file.write(data)
 

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, NoReturn, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.errors import UnseenLevel
 from tallybayes.schema import Columns, Kind, SomeLevels
-from tallybayes.sources.contract import SourceColumn
 from tallybayes.tables import Table
 from tallybayes.tally import (
     ClassCounts,
@@ -28,6 +27,9 @@ from tallybayes.tally import (
     TableTally,
     Tally,
 )
+
+if TYPE_CHECKING:
+    from tallybayes.sources.contract import SourceColumn
 
 __all__ = [
     "FACTORS",
@@ -42,7 +44,6 @@ __all__ = [
     "Group",
     "Labels",
     "Sampler",
-    "SourceColumn",
     "class_array",
     "cross_group",
     "finalized",

@@ -20,12 +20,12 @@ from tallybayes.engines.contract import (
     R,
     Rows,
     Sampler,
-    SourceColumn,
     need_columns,
     raise_undeclared,
     some_levels_group,
 )
 from tallybayes.engines.tables import collect_table, labels_of
+from tallybayes.sources.contract import SourceColumn
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table, read_table
 from tallybayes.tables.columns import number_of_text, strings_of
 from tallybayes.tally import LevelCounts, TableTally

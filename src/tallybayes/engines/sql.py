@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from tallybayes.engines.contract import SourceColumn
+from tallybayes.sources.contract import SourceColumn
 from tallybayes.sources.databases.names import conjunction, quoted
 from tallybayes.tables.columns import LARGEST, text_of_days, text_of_number
 

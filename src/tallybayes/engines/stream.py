@@ -23,7 +23,6 @@ from tallybayes.engines.contract import (
     R,
     Rows,
     Sampler,
-    SourceColumn,
     merged_tables,
     need_columns,
     raise_no_rows,
@@ -32,7 +31,14 @@ from tallybayes.engines.contract import (
 from tallybayes.engines.memory import MemoryEngine, only_asked
 from tallybayes.errors import IncompatibleTallies, SourceError
 from tallybayes.schema import Columns
-from tallybayes.sources.contract import Part, Source, is_distributed, located, restarted
+from tallybayes.sources.contract import (
+    Part,
+    Source,
+    SourceColumn,
+    is_distributed,
+    located,
+    restarted,
+)
 from tallybayes.sources.files import is_source, is_spark_frame, source_of
 from tallybayes.tables import Table
 from tallybayes.tally import TableTally

@@ -19,7 +19,6 @@ from tallybayes.engines.contract import (
     Counting,
     CountLevels,
     CountNumbers,
-    SourceColumn,
 )
 from tallybayes.engines.registry import engine_of
 from tallybayes.estimators.base import class_prior_of, draw_waterfall
@@ -32,7 +31,7 @@ from tallybayes.models.declarations import Declared, Reading, declared, names_de
 from tallybayes.models.rows import Held, Names, rows_to_score
 from tallybayes.models.table import TableModel
 from tallybayes.score import Unseen
-from tallybayes.sources.contract import Source
+from tallybayes.sources.contract import Source, SourceColumn
 from tallybayes.sources.databases.duckdb import is_file
 from tallybayes.sources.databases.names import is_url
 from tallybayes.sources.files import (

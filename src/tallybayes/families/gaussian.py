@@ -37,7 +37,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +52,6 @@ from tallybayes.families.contract import (
     TunableDensity,
     sums_of_others,
 )
-from tallybayes.families.gaussian_group import GaussianGroup
 from tallybayes.families.normal import (
     TINY,
     Cells,
@@ -88,6 +87,9 @@ from tallybayes.score import (
 )
 from tallybayes.tally import UNIT_ROWS, ClassCounts, CrossMoments, GridCounts, Moments, RowWeights
 from tallybayes.tally.base import less
+
+if TYPE_CHECKING:
+    from tallybayes.families.gaussian_group import GaussianGroup
 
 __all__ = [
     "Atoms",
@@ -210,6 +212,8 @@ class Gaussian(GaussianEstimate, NumberFamily, GroupFamily):
     ) -> GaussianGroup | None:
         if tally is None or not tally.n.any():
             return None
+        from tallybayes.families.gaussian_group import GaussianGroup
+
         return GaussianGroup.read(self, names, tally)
 
     def of_one_column(self) -> Gaussian:
