@@ -14,7 +14,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, is_dataclass
 from functools import cache
@@ -389,8 +389,7 @@ def need(condition: bool, message: str) -> None:
         raise Unfit(message)
 
 
-Sizes = Mapping[str, int]
-NO_SIZES: Sizes = {}
+Sizes = dict[str, int]
 Check = Callable[[Any, str, Sizes], None]
 """What an ``Annotated`` type may name: it takes a value, the place in the file, and the sizes that
 are known there, and raises :class:`Unfit` for a value that does not fit."""
@@ -422,19 +421,23 @@ class Within:
 
 
 class Shape:
-    """An array of these sizes: numbers, names of sizes, or None for any."""
+    """An array of these sizes: numbers, names, or None for any.
+
+    A name stands for one size throughout the parameters of a class. It is known from the caller or
+    a whole number among them, or the first array that has it says it.
+    """
 
     def __init__(self, *sizes: int | str | None) -> None:
         self.sizes = sizes
 
     def __call__(self, value: Any, where: str, sizes: Sizes) -> None:
-        expected = tuple([sizes[n] if isinstance(n, str) else n for n in self.sizes])
-        fits = len(expected) == value.ndim and all(
-            n is None or n == found for n, found in zip(expected, value.shape, strict=True)
+        fits = len(self.sizes) == value.ndim and all(
+            n is None or found == (sizes.setdefault(n, found) if isinstance(n, str) else n)
+            for n, found in zip(self.sizes, value.shape, strict=True)
         )
         if not fits:
-            shown = ", ".join("any" if n is None else str(n) for n in expected)
-            _refuse(where, f"has the shape ({shown})", str(value.shape))
+            known = ["any" if n is None else str(sizes.get(str(n), n)) for n in self.sizes]
+            _refuse(where, f"has the shape ({', '.join(known)})", str(value.shape))
 
 
 @dataclass(frozen=True)
@@ -470,7 +473,7 @@ Label = bool | int | float | str
 PLAIN: dict[Any, str] = {str: "a string", bool: "true or false", int: "a whole number"}
 
 
-def fit(hint: Any, value: Any, where: str, sizes: Sizes = NO_SIZES) -> Any:
+def fit(hint: Any, value: Any, where: str, sizes: Sizes | None = None) -> Any:
     """A value of a file as the annotation of what it becomes has it.
 
     Numbers are finite, and so are those of arrays. A class takes a dict of its parameters, or a
@@ -484,7 +487,7 @@ def fit(hint: Any, value: Any, where: str, sizes: Sizes = NO_SIZES) -> Any:
     value : object
     where : str
         What messages call the value.
-    sizes : dict of str to int
+    sizes : dict of str to int, optional
         For :class:`Shape`, by name.
 
     Raises
@@ -492,7 +495,7 @@ def fit(hint: Any, value: Any, where: str, sizes: Sizes = NO_SIZES) -> Any:
     Unfit
         For any other value.
     """
-    return _fit(_rule(hint), value, where, sizes)
+    return _fit(_rule(hint), value, where, dict(sizes or {}))
 
 
 Rule = tuple[Any, tuple[Any, ...]]
@@ -583,7 +586,7 @@ def _fit(rule: Rule, value: Any, where: str, sizes: Sizes) -> Any:
         }
     if isinstance(value, kind):  # which no file holds: the caller has put it there
         return value
-    parameters, found = _parameters(kind), {}
+    parameters, found, sizes = _parameters(kind), {}, dict(sizes)
     if isinstance(value, list):
         if len(value) != len(parameters):
             _refuse(where, f"has {len(parameters)} elements", len(value))
@@ -593,6 +596,8 @@ def _fit(rule: Rule, value: Any, where: str, sizes: Sizes) -> Any:
     for name, one, needed in parameters:
         if name in value:
             found[name] = _fit(one, value[name], f"{where}.{name}", sizes)
+            if type(found[name]) is int:
+                sizes[name] = found[name]
         elif needed:
             raise Unfit(f"{where} lacks {name!r}")
     for name in value.keys() - found.keys():

@@ -62,9 +62,9 @@ class Columns:
     names: Annotated[tuple[str, ...], distinct] | None = None
     threshold: float | None = None
     non_negative: bool = False
-    n_levels: Annotated[NDArray[np.int64], Shape(None), Within(0, 2**31)] | None = None
+    n_levels: Annotated[NDArray[np.int64], Shape("n_features"), Within(0, 2**31)] | None = None
     levels: tuple[Annotated[NDArray[Any], Shape(None), distinct], ...] | None = None
-    origin: Annotated[NDArray[np.float64], Shape(None)] | None = None
+    origin: Annotated[NDArray[np.float64], Shape("n_features")] | None = None
     open: bool = False
     dates: bool = False
     terms: str = ""

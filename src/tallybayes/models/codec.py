@@ -329,7 +329,7 @@ def restore_choices(model: TableModel, given: Any) -> None:
     if not given:
         return
     need(not isinstance(model, WeightedModel), "a weighted model has no choices of families")
-    held = fit(_Choices, given, "choices", {"n": np.size(given.get("column"))})
+    held = fit(_Choices, given, "choices")
     names = model.seen.seen
     need(held.column.max(initial=-1) < len(names), "choices name the columns that there are")
     rows = zip(*(of.tolist() for of in held), strict=True)
@@ -467,7 +467,7 @@ def restored_weighting(header: Any, tree: Any) -> Weighting:
     cases, text = found.confused[:, :2], found.text
     known = (cases < k) & (cases % 1.0 == 0.0)
     need(bool(known.all()), "weighting.confused is of its classes")
-    fits = text is None or len(text.names) == len(text.weights) == len(text.apart) > 0
+    fits = text is None or len(text.names) == len(text.weights) > 0
     need(fits, "weighting.text has a weight for each column")
     return found
 

@@ -198,9 +198,7 @@ def restored_model(estimator_type: Any, header: dict[str, Any], tree: Tree) -> t
     given = joined(header, tree, "the header")
     kind = _Plain if {"event", "alpha"} & given.keys() else _Weighted
     k = np.size(given.get("classes", ()))
-    tally = given.get("tally")
-    n_terms = np.size(tally.get("start", ())) - 1 if isinstance(tally, dict) else 0
-    sizes = {"n_classes": k, "n_scores": 1 if k == 2 else k, "n_terms": n_terms}
+    sizes = {"n_classes": k, "n_scores": 1 if k == 2 else k}
     file: _Plain | _Weighted = fit(kind, given, "the header", sizes)
     options: _Options = fit(_Options, file.options, "options")
     low, high = options.ngram_range
@@ -236,8 +234,8 @@ def restored_model(estimator_type: Any, header: dict[str, Any], tree: Tree) -> t
         ridge = None
         if file.ridge is not None and file.penalty is not None:
             column, idf, coefficients = file.ridge
-            most = column.max(initial=-1)
-            need(most < len(coefficients), "ridge.column names the coefficients that there are")
+            fits = len(column) == counts.n_terms and column.max(initial=-1) < len(coefficients)
+            need(fits, "ridge.column names the coefficients that there are, one for each term")
             ridge = Ridge(file.penalty, Features(column, idf), coefficients)
         learned = LearnedDocuments(file.reading, BinWeights(*file.weights), ridge, figures)
         spelling = spelling_of(options.analyzer, options.n_features)

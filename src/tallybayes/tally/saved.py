@@ -25,7 +25,7 @@ from tallybayes.persistence import (
 from tallybayes.schema import Columns, Schema
 from tallybayes.tally.base import RESIDUE, ClassCounts, FeatureSums, LevelCounts, Tally
 from tallybayes.tally.grid import GridCounts
-from tallybayes.tally.moments import CrossMoments, Moments, OfFeatures
+from tallybayes.tally.moments import CrossMoments, Moments
 from tallybayes.tally.terms import TermCounts, TextCounts, terms_ascend
 
 __all__ = [
@@ -97,15 +97,12 @@ def term_counts(
     pruned : float
         See :class:`TermCounts`.
     """
-    n_pairs = np.size(held.get("counts", ()))
     given = {**held, "terms": terms, "labels": labels, "pruned": pruned}
-    sizes = {"n_classes": len(labels), "n_starts": len(terms) + 1, "n_pairs": n_pairs}
+    sizes = {"n_classes": len(labels), "n_starts": len(terms) + 1}
     tally: TermCounts = fit(TermCounts, given, where, sizes)
     start, classes = tally.start, tally.classes
-    need(
-        start[0] == 0 and start[-1] == n_pairs,
-        f"{where}.start goes from 0 to the number of pairs",
-    )
+    fits = start[0] == 0 and start[-1] == len(classes)
+    need(fits, f"{where}.start goes from 0 to the number of pairs")
     known = (classes >= 0) & (classes < len(labels))
     need(bool(known.all()), f"{where}.classes are classes")
     rising = classes[1:] > classes[:-1]
@@ -238,7 +235,6 @@ def restored_parts(
 
 
 OfClasses = Annotated[NDArray[np.float64], Shape("n_classes"), Within(0.0)]
-NLevels = Annotated[NDArray[np.int64], Shape("n_features")]
 Single = Annotated[NDArray[np.int64], Shape(1)]
 
 
@@ -247,11 +243,13 @@ def _need_columns(columns: Columns, where: str) -> None:
     kind, d = columns.kind, columns.n_features
     need(columns.names is None or len(columns.names) == d, f"{where} has a name for each column")
     if kind in ("moments", "cross"):
-        fit(OfFeatures, columns.origin, f"{where}.origin", {"n_features": d})
+        need(columns.origin is not None, f"{where}.origin is an array")
     if kind == "levels":
-        n_levels = fit(NLevels, columns.n_levels, f"{where}.n_levels", {"n_features": d})
-        same = columns.levels is None or list(map(len, columns.levels)) == n_levels.tolist()
-        need(same, f"{where} has as many levels as it says")
+        n_levels, levels = columns.n_levels, columns.levels
+        fits = n_levels is not None
+        if n_levels is not None and levels is not None:
+            fits = list(map(len, levels)) == n_levels.tolist()
+        need(fits, f"{where} has as many levels as it says")
     need(kind not in ("grid", "terms") or d == 1, f"{where}: {kind} are of one column")
     need((kind == "terms") == bool(columns.terms), f"{where} says which terms are counted")
     if columns.open:
@@ -293,25 +291,23 @@ def _tally(columns: Columns, given: Any, k: int, where: str) -> Tally:
     need(isinstance(given, dict), f"{where} has arrays")
     if columns.kind == "terms":
         return _text_counts(given, k, where)
-    d, n_levels, n_cells = columns.n_features, columns.n_levels, np.size(given.get("keys", ()))
-    if columns.kind == "levels" and n_levels is not None:
-        n_cells = int(n_levels.sum())
+    d, n_levels = columns.n_features, columns.n_levels
     if columns.kind == "grid":
         for name in ("shift", "budget"):
             given = {**given, name: fit(Single, given.get(name), f"{where}.{name}").item()}
-    sizes = {"n_classes": k, "n_features": d, "n_cells": n_cells}
-    sizes |= {"n_starts": d + 1, "n_products": d * (d + 1) // 2}
+    sizes = {"n_classes": k, "n_features": d, "n_starts": d + 1, "n_products": d * (d + 1) // 2}
     tally: Tally = fit(COUNTED[columns.kind], given, where, sizes)
     for name in tally.additive:
         total = getattr(tally, name).sum()
         need(bool(np.isfinite(total)), f"{where}.{name} sums to a number")
     if isinstance(tally, LevelCounts):
         start = np.concatenate([[0], np.cumsum(n_levels)])  # type: ignore[arg-type]
-        need(np.array_equal(tally.start, start), f"{where}: cells begin where levels end")
+        fits = np.array_equal(tally.start, start) and tally.counts.shape[1] == start[-1]
+        need(fits, f"{where}: cells begin where levels end")
     elif isinstance(tally, GridCounts):
         need(len(tally.keys) <= tally.budget, f"{where} has cells for its budget")
         highest = (INFINITY_BITS - 1) >> tally.shift
-        ends = tally.keys[[0, -1]].tolist() if n_cells else []
+        ends = tally.keys[[0, -1]].tolist() if len(tally.keys) else []
         within = all(-highest - 1 <= key <= highest for key in ends)
         need(within, f"{where}: cells hold finite numbers")
     elif isinstance(tally, Moments | CrossMoments):

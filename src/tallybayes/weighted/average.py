@@ -719,9 +719,9 @@ class TextWeights:
     """
 
     names: Distinct
-    weights: Annotated[Array, Shape(None), Within(0.0, MAX_WEIGHT)]
+    weights: Annotated[Array, Shape("n_texts"), Within(0.0, MAX_WEIGHT)]
     cells: Weight
-    apart: Annotated[Array, Shape(None), Within(0.0, MAX_WEIGHT)]
+    apart: Annotated[Array, Shape("n_texts"), Within(0.0, MAX_WEIGHT)]
 
 
 def learn_text_weights(
