@@ -465,8 +465,8 @@ def restored_weighting(header: Any, tree: Any) -> Weighting:
     given["learned"], n_terms = averaged, len(columns) + len(averaged.pairs)
     found: Weighting = fit(Weighting, given, "weighting", {**known, "n_terms": n_terms})
     cases, text = found.confused[:, :2], found.text
-    known = (cases < k) & (cases % 1.0 == 0.0)
-    need(bool(known.all()), "weighting.confused is of its classes")
+    fits = bool(((cases < k) & (cases % 1.0 == 0.0)).all())
+    need(fits, "weighting.confused is of its classes")
     fits = text is None or len(text.names) == len(text.weights) > 0
     need(fits, "weighting.text has a weight for each column")
     return found
