@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from export.databases import check_same, scored
+from export.databases import SQLite, check_same, scored
 from tallybayes import NaiveBayes, WeightedNaiveBayes
+from tallybayes.export.dialects import DIALECTS
 from tallybayes.families import Categorical
 
 ODD = ["", "it's", "back\\slash", "nul\0", "new\nline", "😀", "Ünï", "NULL", "(a number)"]
@@ -59,6 +63,19 @@ def test_a_collation_of_the_table_does_not_change_what_a_level_is(duckdb):
     found = duckdb.select(model.to_sql("loose", keep=["i"])).sort_by("i")
     proba = np.stack([found.column(2 + k).to_numpy() for k in range(2)], axis=1)
     np.testing.assert_allclose(proba, model.predict_proba(asked), rtol=0, atol=1e-9)
+
+
+def test_a_list_in_several_strings_is_one_list(monkeypatch):
+    short = replace(DIALECTS["sqlite"], most_digits=500)
+    monkeypatch.setitem(DIALECTS, "sqlite", short)
+    levels = [f"level {i}" for i in range(300)]
+    table, y = rows_of(levels, n_classes=3, n=1500)
+    model = NaiveBayes(columns={"level": Categorical()}).fit(table, y)
+    strings = re.findall("'([^']*)'", model.to_sql("t", "sqlite"))
+    assert max(map(len, strings)) <= 500
+    database = SQLite()
+    check_same(database, model, asked_of(levels))
+    database.close()
 
 
 @pytest.mark.parametrize("model", [NaiveBayes(), WeightedNaiveBayes(parts=1)])

@@ -1,4 +1,4 @@
-"""Whatever the table is, DuckDB says what the model says."""
+"""Whatever the table is, DuckDB and SQLite say what the model says."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from export.databases import DuckDB, check_same
+from export.databases import DuckDB, SQLite, check_same
 from tallybayes import NaiveBayes, WeightedNaiveBayes
 from tallybayes.errors import TallyWarning
 from tallybayes.families import Categorical
@@ -59,9 +59,9 @@ def tables(draw):
     return whole.slice(0, n), np.array(labels), whole
 
 
-@pytest.fixture(scope="module")
-def database():
-    found = DuckDB()
+@pytest.fixture(scope="module", params=[DuckDB, SQLite], ids=["duckdb", "sqlite"])
+def database(request):
+    found = request.param()
     yield found
     found.close()
 

@@ -42,6 +42,8 @@ class Dialect:
         Whether that is binary, so that levels are written in hexadecimal digits.
     boolean : str
         Template: a column of booleans as 1 and 0, a float64.
+    truths : (str, str)
+        The booleans, false first.
     unsafe : str
         Regular expression of characters that depend on a setting in a string, or end it.
     hexadecimal : str
@@ -55,6 +57,8 @@ class Dialect:
     array : str
         Format of the string, or list of strings, that is cast to an array of numbers. Empty where
         there are no arrays: then a number is cut out of a string.
+    most_digits : int or None
+        How many characters such a string can have; of more numbers it is several.
     has_fast_lists : bool
         Whether finding a value in a constant list takes less time than comparisons do. Then arrays
         are columns of a table of one row beside the rows, since a constant in an expression is
@@ -63,6 +67,8 @@ class Dialect:
         How many numbers the scores of one joint table have, for all classes.
     leaf : int
         How many levels are compared one after another; of more, a tree has fewer comparisons.
+    fan : int
+        How many branches a node of a tree of comparisons has.
     is_guarded : bool
         Whether arithmetic that would be infinite or underflow is an error.
     fence : str
@@ -92,15 +98,18 @@ class Dialect:
     text: str = "x"
     compares_bytes: bool = False
     boolean: str = "CASE WHEN x THEN 1.0 WHEN NOT x THEN 0.0 END"
+    truths: tuple[str, str] = ("FALSE", "TRUE")
     unsafe: str = "(?!)"
     hexadecimal: str = ""
     string: str = "{}"
     escapes: Mapping[str, str] = field(default_factory=dict)
     holds_nul: bool = True
     array: str = ""
+    most_digits: int | None = None
     has_fast_lists: bool = False
     most_cells: int = 128
     leaf: int = 8
+    fan: int = 2
     is_guarded: bool = False
     fence: str = ""
     nests: bool = True
@@ -224,13 +233,11 @@ DIALECTS: dict[str, Dialect] = {
         extreme="CAST('{}' AS Float64)",
         infinity="inf",
         is_nan="isNaN(x)",
-        array="'[{}]'",
     ),
     "trino": Dialect(
         syntax="trino",
         title="Trino",
-        days="date_diff('microsecond', TIMESTAMP '1970-01-01 00:00:00', CAST(x AS TIMESTAMP(6))) "
-        "/ 1e6 / 86400.0",
+        days="to_unixtime(CAST(x AS TIMESTAMP(6))) / 86400.0",
         is_nan="is_nan(x)",
         array="SPLIT('{}', ',')",
     ),
@@ -243,6 +250,7 @@ DIALECTS: dict[str, Dialect] = {
         text="x",
         unsafe="(?!)",
         array="",
+        most_digits=65535,
         most_columns=1600,
         most_name=127,
     ),
@@ -259,6 +267,8 @@ DIALECTS: dict[str, Dialect] = {
         "AS VARBINARY(8000))",
         compares_bytes=True,
         boolean="CAST(x AS FLOAT)",
+        truths=("CAST(0 AS BIT)", "CAST(1 AS BIT)"),
+        fan=32,  # CASE has ten levels at most
         is_guarded=True,
         most_columns=4096,
     ),

@@ -134,8 +134,9 @@ def _generator(dialect: Dialect, string: Callable[[str], str]) -> Any:
         name = "MAX" if dialect.syntax == "sqlite" else "GREATEST"
         return str(generator.func(name, node.this, *node.expressions))
 
-    written = {
+    written: dict[Any, Any] = {
         exp.Literal: value,
+        exp.Boolean: lambda _, node: dialect.truths[bool(node.this)],
         exp.Greatest: largest,
         exp.Sub: bracketed("-"),
         exp.Mul: bracketed("*"),
@@ -260,7 +261,11 @@ class Query:
         digits = [known.get(x) or repr(x) for x in array.tolist()]
         kind = exp.DataType.Type.INT if array.dtype.kind in "iu" else exp.DataType.Type.DOUBLE
         if not self.dialect.array:
-            width = 1 + max(map(len, digits))
+            width, most = 1 + max(map(len, digits)), self.dialect.most_digits
+            if most is not None and width * len(array) > most:
+                half = len(array) // 2
+                later = self.looked_up(array[half:], index - half)
+                return case((index <= half, self.looked_up(array[:half], index)), default=later)
             start = index * width - (width - 1)
             text = exp.Var(this="'" + "".join(each.ljust(width) for each in digits) + "'")
             part = exp.Substring(this=text, start=start, length=literal(width))

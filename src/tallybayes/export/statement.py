@@ -307,7 +307,7 @@ def _interpolated(columns: Columns, correction: Correction, c: int, z: Tree) -> 
     with np.errstate(divide="ignore", invalid="ignore"):
         slopes = np.where(rises > 0.0, np.diff(values) / rises, 0.0)
     cells = list(range(1, len(knots) + 2))
-    cell = query.name("c", interval_tree(z, knots.tolist(), cells))
+    cell = query.name("c", interval_tree(query, z, knots.tolist(), cells))
     slope = query.looked_up([0.0, *slopes, 0.0], cell)
     start = query.looked_up([knots[0], *knots], cell)
     value = query.looked_up([values[0], *values], cell)

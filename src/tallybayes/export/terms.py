@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 from typing import Any, NamedTuple
 
@@ -304,7 +305,7 @@ def _by_interval(cells: NumberCells, values: Values, columns: Columns) -> Tree:
     own[-1] = sql.case((is_missing, missing), *whens, default=own[-1])
     buckets = buckets_of(cells.starts) if query.dialect.has_fast_lists else None
     if buckets is None:
-        return interval_tree(x, starts, own)
+        return interval_tree(query, x, starts, own)
     between = _by_buckets(buckets, x, cells, values, columns)
     return sql.case((x < starts[0], own[0]), (x < starts[-1], between), default=own[-1])
 
@@ -326,15 +327,19 @@ def _by_buckets(
     return _of_place(values[1:], place, columns)
 
 
-def interval_tree(x: Tree, starts: Sequence[Value], cells: Sequence[Value]) -> Tree:
+def interval_tree(
+    query: sql.Query, x: Tree, starts: Sequence[Value], cells: Sequence[Value]
+) -> Tree:
     """cells[i] where i of the ascending starts are ≤ x; the last where none is known to be above
     x."""
-    if not starts:
+    n = len(cells)
+    if n == 1:
         return sql.literal(cells[0])
-    at = (len(starts) - 1) // 2
-    below = interval_tree(x, starts[:at], cells[: at + 1])
-    above = interval_tree(x, starts[at + 1 :], cells[at + 1 :])
-    return sql.case((x < starts[at], below), default=above)
+    fan = min(query.dialect.fan, n)
+    ends = [i * n // fan for i in range(fan + 1)]
+    parts = [interval_tree(query, x, starts[a : b - 1], cells[a:b]) for a, b in pairwise(ends)]
+    whens = [(x < starts[b - 1], part) for b, part in zip(ends[1:-1], parts, strict=False)]
+    return sql.case(*whens, default=parts[-1])
 
 
 # ---- the value of the cell of a level, as SQL ----------------------------------------------------
@@ -350,7 +355,9 @@ def _by_level(cells: LevelCells, values: Values, columns: Columns) -> Tree:
     other = None if cells.refuses_others else other
     if A_NUMBER in cells.levels and not as_text:
         other = of_levels[cells.levels.index(A_NUMBER)]
-    last_other = sql.case((sql.is_null(name), missing), default=other)
+    last_other: Tree = sql.NULL  # (a CASE of NULL alone is an error in SQL Server)
+    if (missing, other) != (None, None):
+        last_other = sql.case((sql.is_null(name), missing), default=other)
     known = [
         (level.encode(), written, 1 + i)
         for i, level in enumerate(cells.levels)
@@ -367,7 +374,7 @@ def _by_level(cells: LevelCells, values: Values, columns: Columns) -> Tree:
     if as_text and query.dialect.has_fast_lists:
         places = [query.place(own, name) for own in literals]
         places[1:] = [place + i for place, i in zip(places[1:], starts[1:], strict=True)]
-        place = interval_tree(name, bounds, places)
+        place = interval_tree(query, name, bounds, places)
         beside = len(places) > 1
         return sql.call("COALESCE", _of_place(found, place, columns, beside=beside), last_other)
     parts = [
@@ -378,7 +385,7 @@ def _by_level(cells: LevelCells, values: Values, columns: Columns) -> Tree:
         )
         for i, own in zip(starts, literals, strict=True)
     ]
-    return interval_tree(name, bounds, parts)
+    return interval_tree(query, name, bounds, parts)
 
 
 # ---- the cell of a value, and its score ----------------------------------------------------------
@@ -543,7 +550,7 @@ def _atom(columns: Columns, x: Tree, term: Mixture) -> Tree:
         i if i > 0 and x < terms.high[i - 1] else sql.NULL
         for i, x in zip(at, between.tolist(), strict=True)
     ]
-    return columns.query.name("a", interval_tree(x, bounds.tolist(), cells))
+    return columns.query.name("a", interval_tree(columns.query, x, bounds.tolist(), cells))
 
 
 # ---- columns that are scored together: each column given the columns before it -------------------

@@ -37,3 +37,8 @@ def test_the_dialect_and_the_types_are_asked_for(run, model):
     assert "--dialect 'oracle' is not one of duckdb, postgres" in error
     assert tuple(dialects.DIALECTS) == DIALECTS
     assert "--table" in run("sql", model, code=2).err
+
+
+def test_without_sqlglot_it_says_what_to_install(run, model, monkeypatch):
+    monkeypatch.setattr("tallybayes.cli.ask.find_spec", lambda name: None)
+    assert "pip install 'tallybayes[sql]'" in run("sql", model, "-t", "rows", code=1).err
