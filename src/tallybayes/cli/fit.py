@@ -514,7 +514,7 @@ def _fit_rows(given: FitOptions, reading: Reading) -> None:
                 f"{rows.name} are {listed(rows.header)}",
                 USAGE,
             )
-        need_columns(rows, target, families, group=group)
+        need_columns(rows, target, families, reading.weight, group)
 
     left_out = [name for name, family in families.items() if family is None and name != group]
     source = reading.open(given.train, left_out=left_out, need=need)
