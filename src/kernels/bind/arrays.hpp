@@ -146,21 +146,15 @@ const Loops& chosen_loops();
 
 // ---- matrices of any element type ----------------------------------------------------------------
 inline Type type_of(const In& a) {
-    const auto t = a.dtype();
-    const auto code = static_cast<nb::dlpack::dtype_code>(t.code);
-    using nb::dlpack::dtype_code;
-    if (code == dtype_code::Float && t.bits == 64) return Type::f64;
-    if (code == dtype_code::Float && t.bits == 32) return Type::f32;
-    if (code == dtype_code::Bool && t.bits == 8) return Type::u8;
-    if (code == dtype_code::Int || code == dtype_code::UInt) {
-        const bool is_signed = code == dtype_code::Int;
-        switch (t.bits) {
-        case 8: return is_signed ? Type::i8 : Type::u8;
-        case 16: return is_signed ? Type::i16 : Type::u16;
-        case 32: return is_signed ? Type::i32_ : Type::u32;
-        case 64: return is_signed ? Type::i64_ : Type::u64_;
-        }
-    }
+    const std::pair<nb::dlpack::dtype, Type> types[] = {
+        {nb::dtype<double>(), Type::f64},       {nb::dtype<float>(), Type::f32},
+        {nb::dtype<i64>(), Type::i64_},         {nb::dtype<i32>(), Type::i32_},
+        {nb::dtype<bool>(), Type::u8},          {nb::dtype<std::uint8_t>(), Type::u8},
+        {nb::dtype<std::int8_t>(), Type::i8},   {nb::dtype<std::int16_t>(), Type::i16},
+        {nb::dtype<std::uint16_t>(), Type::u16}, {nb::dtype<std::uint32_t>(), Type::u32},
+        {nb::dtype<u64>(), Type::u64_}};
+    for (const auto& [dtype, type] : types)
+        if (a.dtype() == dtype) return type;
     throw nb::type_error("an array of real numbers of 8 to 64 bits is needed (floats: 32 or 64)");
 }
 
@@ -268,11 +262,14 @@ inline std::vector<std::string> words_of(const char* names, std::size_t n) {
     if (words.size() != n) throw std::logic_error(std::string("other arguments than ") + names);
     return words;
 }
-template <class Define, class... A>
-void define(const char* names, Define&& with, Types<A...>) {
+template <class Define, class... A, std::size_t... I>
+void define(const char* names, const Define& with, Types<A...>, std::index_sequence<I...>) {
     const auto words = words_of(names, sizeof...(A));
-    auto word = words.begin();
-    std::apply(with, std::tuple{argument(*word++, static_cast<const std::decay_t<A>*>(nullptr))...});
+    with(argument(words[I], static_cast<const std::decay_t<A>*>(nullptr))...);
+}
+template <class Define, class... A>
+void define(const char* names, const Define& with, Types<A...> types) {
+    define(names, with, types, std::index_sequence_for<A...>());
 }
 
 template <class F, class... Extra>

@@ -72,7 +72,7 @@ int count_moments_of(const M& x, const Codes& codes, const Weights& weights, con
     need({x.n}, "codes", codes), need({x.d}, "origin", origin);
     need({K, x.d}, "totals", s1_hi, s1_lo, s2_hi, s2_lo);
     const double* w = weights_of(weights, x.n);
-    return count_moments(chosen_loops(), x, Grid(x.n, x.d), codes, w, K, origin,
+    return count_moments(chosen_loops(), x, codes, w, K, origin,
                          Totals{s1_hi, s1_lo, s2_hi, s2_lo}, threads);
 }
 
@@ -189,7 +189,7 @@ int sums_dense(const In& x, const Codes& codes, const Weights& weights,
     need({m.n}, "codes", codes), need({K, m.d}, "sums", sums);
     const double* w = weights_of(weights, m.n);
     return with_numbers(m, [&](auto typed) {
-        return count_sums(chosen_loops(), typed, Grid(m.n, m.d), codes, w, K,
+        return count_sums(chosen_loops(), typed, codes, w, K,
                           threshold ? &*threshold : nullptr, demand_of(non_negative), sums, threads);
     });
 }

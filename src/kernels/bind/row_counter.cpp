@@ -320,33 +320,33 @@ private:
         const Value value = reader_.read(held);
         if (value.what == Value::missing) return held.is_valid();
         if (column.holds == UNDECIDED)
-            refuse(column, "the first value of a column whose family its type decides");
+            refuse(column.name, "the first value of a column whose family its type decides");
         if (column.dates == UNKNOWN)
             dates_[j] = value.is_date ? DATES : PLAIN;
         else if (column.dates != ANY_DATES && value.is_date != (column.dates == DATES))
-            refuse(column, "a date, or no date, where the column held the other");
+            refuse(column.name, "a date, or no date, where the column held the other");
         if (column.holds == TEXTS || (column.holds == EITHER && value.what == Value::text)) {
             nb::object made;
             const nb::handle level = reader_.text_of(value, made);
             if (column.levels.size() >= column.most && !column.rank.contains(level))
-                refuse(column, "a level that is not declared, or one too many");
+                refuse(column.name, "a level that is not declared, or one too many");
             codes_[j] = rank_of(column.rank, level, column.levels);
         } else if (value.what == Value::number) {
             const double x = value.number_value;
             if (!is_finite(x) || !is_finite(x * x))
-                refuse(column, "an infinite or too large number; replace it, or rescale");
+                refuse(column.name, "an infinite or too large number; replace it, or rescale");
             if (column.started) {
                 const double apart = x - column.origin;
                 const double sum = k < column.moments.size() ? column.moments[k].s2_hi : 0.0;
                 if (!is_finite(sum + w * apart * apart))
-                    refuse(column, "a number with which the sum of squares overflows; rescale");
+                    refuse(column.name, "a number with which the sum of squares overflows; rescale");
             }
-            if (column.least != ANY && !(x >= 0.0)) refuse(column, "a negative number");
+            if (column.least != ANY && !(x >= 0.0)) refuse(column.name, "a negative number");
             if (column.least == POSITIVE && x == 0.0)
-                refuse(column, "a zero, but the column is declared positive");
+                refuse(column.name, "a zero, but the column is declared positive");
             values_[j] = x;
         } else {
-            refuse(column, "a string, but the column is counted as numbers");
+            refuse(column.name, "a string, but the column is counted as numbers");
         }
         return true;
     }
@@ -365,7 +365,7 @@ private:
                                    ? group.totals[k].s2[static_cast<std::size_t>(pair_at(i, i))].hi
                                    : 0.0;
             if (!is_finite(sum + w * apart * apart))
-                refuse(columns_[group.members[at]],
+                refuse(columns_[group.members[at]].name,
                        "a number with which the sum of squares overflows; rescale");
         }
     }
@@ -391,10 +391,6 @@ private:
         const auto at = static_cast<std::size_t>(code);
         if (column.counts.size() <= at) column.counts.resize(at + 1);
         return column.counts[at];
-    }
-    [[noreturn]] static void refuse(const CountedColumn& column, const char* what) {
-        const std::string name = nb::cast<std::string>(nb::str(column.name));
-        throw nb::value_error(("column '" + name + "' of the row holds " + what).c_str());
     }
 
     Reader reader_;

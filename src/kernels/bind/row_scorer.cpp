@@ -165,48 +165,37 @@ public:
             const nb::handle held = value_at(row, column.name);
             found += held.is_valid();
             const Value value = reader_.read(held);
-            const bool number = column.kind != ScoredColumn::levels;
-            const bool beside = number && value.what == Value::text;
-            if (beside || !number || column.kind == ScoredColumn::bins) {
-                const i64 entry = beside    ? text_of(column, value)
-                                  : !number ? entry_of(column, value)
-                                            : bin_of(column, value);
-                column.at = entry;
-                const auto& table =
-                    number && column.kind != ScoredColumn::bins ? column.beside : column.table;
-                const double* shares = table.data() + static_cast<std::size_t>(entry) * K;
-                for (std::size_t k = 0; k < K; ++k) scores_[k] += shares[k];
+            const bool levels = column.kind == ScoredColumn::levels;
+            const bool bins = column.kind == ScoredColumn::bins;
+            const bool beside = !levels && value.what == Value::text;
+            if (beside || levels || bins) {
+                column.at = beside   ? text_of(column, value)
+                            : levels ? entry_of(column, value)
+                                     : bin_of(column, value);
+                const auto& table = levels || bins ? column.table : column.beside;
+                add(table.data() + static_cast<std::size_t>(column.at) * K);
+                continue;
+            }
+            const double x = number_of(column, value);
+            if (x != x) {
+                add(column.missing.data());
+            } else if (column.kind == ScoredColumn::function) {
+                const double* known = known_of(column, x);
+                known ? add(known) : add(column.call(x));
+            } else if (column.kind == ScoredColumn::pooled) {
+                const PooledTerms terms{
+                    column.low.data(),   column.high.data(),  column.table.data(),
+                    static_cast<i64>(column.low.size()),      column.constant.data(),
+                    column.mean.data(),  column.scale.data(), column.shift.data(),
+                    column.share,        static_cast<i64>(K)};
+                shares_.resize(K);
+                terms.score(x, shares_.data());
+                for (std::size_t k = 0; k < K; ++k) scores_[k] += shares_[k] + column.there[k];
             } else {
-                const double x = number_of(column, value);
-                if (x == x && column.kind == ScoredColumn::function) {
-                    if (const double* known = known_of(column, x)) {
-                        for (std::size_t k = 0; k < K; ++k) scores_[k] += known[k];
-                        continue;
-                    }
-                    const auto shares = nb::cast<std::vector<double>>(column.call(x));
-                    if (shares.size() != K) throw nb::value_error("one score a class is needed");
-                    for (std::size_t k = 0; k < K; ++k) scores_[k] += shares[k];
-                    continue;
-                }
-                if (x == x && column.kind == ScoredColumn::pooled) {
-                    const PooledTerms terms{
-                        column.low.data(),   column.high.data(),  column.table.data(),
-                        static_cast<i64>(column.low.size()),      column.constant.data(),
-                        column.mean.data(),  column.scale.data(), column.shift.data(),
-                        column.share,        static_cast<i64>(K)};
-                    shares_.resize(K);
-                    terms.score(x, shares_.data());
-                    for (std::size_t k = 0; k < K; ++k) scores_[k] += shares_[k] + column.there[k];
-                    continue;
-                }
                 for (std::size_t k = 0; k < K; ++k) {
-                    if (x != x) {
-                        scores_[k] += column.missing[k];
-                    } else {
-                        const double t = (x - column.mean[k]) * column.scale[k];
-                        const double slope = x == 0.0 ? 0.0 : x * column.slope[k];
-                        scores_[k] += column.constant[k] + slope - t * t;
-                    }
+                    const double t = (x - column.mean[k]) * column.scale[k];
+                    const double slope = x == 0.0 ? 0.0 : x * column.slope[k];
+                    scores_[k] += column.constant[k] + slope - t * t;
                 }
             }
         }
@@ -214,9 +203,7 @@ public:
         for (const auto& pair : pairs_) {
             const i64 a = pair.coarser_first[static_cast<std::size_t>(columns_[pair.first].at)];
             const i64 b = pair.coarser_second[static_cast<std::size_t>(columns_[pair.second].at)];
-            if (a < 0 || b < 0) continue;
-            const double* shares = pair.table.data() + static_cast<std::size_t>(a * pair.width + b) * K;
-            for (std::size_t k = 0; k < K; ++k) scores_[k] += shares[k];
+            if (a >= 0 && b >= 0) add(pair.table.data() + static_cast<std::size_t>(a * pair.width + b) * K);
         }
         if (row.size() > found && has_other_keys(row)) return score(with_text_keys(row));
         doubtful |= found == 0 && row.size() > 0;
@@ -254,6 +241,15 @@ private:
         found = other.found, doubtful = other.doubtful;
         return answer;
     }
+    // adds scores of the classes
+    void add(const double* shares) {
+        for (std::size_t k = 0; k < scores_.size(); ++k) scores_[k] += shares[k];
+    }
+    void add(const nb::object& answer) {
+        const auto shares = nb::cast<std::vector<double>>(answer);
+        need(shares.size() == scores_.size(), "one score a class is needed");
+        add(shares.data());
+    }
     // scores to P(c | x) in place; false where every class rules the row out
     bool normalise() {
         const double top = *std::max_element(scores_.begin(), scores_.end());
@@ -285,9 +281,7 @@ private:
         } else if (there) {
             nb::list values;
             for (double x : group.row) values.append(x);
-            const auto shares = nb::cast<std::vector<double>>(group.call(values));
-            if (shares.size() != scores_.size()) throw nb::value_error("one score a class is needed");
-            for (std::size_t k = 0; k < shares.size(); ++k) scores_[k] += shares[k];
+            add(group.call(values));
         }
         return found;
     }
@@ -340,22 +334,14 @@ private:
     }
     double number_of(const ScoredColumn& column, const Value& value) {
         if (value.what == Value::missing) return MISSING;
-        if (value.what == Value::text || !is_finite(value.number_value)) {
-            const std::string name = nb::cast<std::string>(nb::str(column.name));
-            throw nb::value_error(
-                ("column '" + name + "' of the row holds a string or an infinite number, but it is "
-                 "counted as numbers").c_str());
-        }
+        if (value.what == Value::text || !is_finite(value.number_value))
+            refuse(column.name, "a string or an infinite number, but it is counted as numbers");
         if (value.is_date != column.dates)
             throw nb::value_error("a date, or no date, where the model has learned the other");
         const double x = value.number_value;
-        if (column.least != ANY && (x < 0.0 || (column.least == POSITIVE && x == 0.0))) {
-            const std::string name = nb::cast<std::string>(nb::str(column.name));
-            throw nb::value_error(("column '" + name + "' of the row holds a number that its family "
-                                   "does not take: it must be " +
-                                   (column.least == POSITIVE ? "above 0" : "0 or more"))
-                                      .c_str());
-        }
+        if (column.least != ANY && (x < 0.0 || (column.least == POSITIVE && x == 0.0)))
+            refuse(column.name, std::string("a number that its family does not take: it must be ") +
+                                    (column.least == POSITIVE ? "above 0" : "0 or more"));
         doubtful |= column.watched && x != std::floor(x);
         return x;
     }

@@ -84,6 +84,11 @@ struct Reader {
     }
 };
 
+[[noreturn]] inline void refuse(const nb::object& column, const std::string& what) {
+    const std::string name = nb::cast<std::string>(nb::str(column));
+    throw nb::value_error(("column '" + name + "' of the row holds " + what).c_str());
+}
+
 inline i64 rank_of(nb::dict& ranks, nb::handle key, std::vector<nb::object>& order) {
     PyObject* found = PyDict_GetItemWithError(ranks.ptr(), key.ptr());
     if (found) return PyLong_AsLong(found);

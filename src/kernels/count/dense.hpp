@@ -24,13 +24,37 @@ struct Totals {  // running sums of one column, as double-doubles, row-major (cl
     double *s1_hi, *s1_lo, *s2_hi, *s2_lo;
 };
 
-struct Grid {  // the tasks of a matrix
-    i64 chunks, blocks;
-    explicit Grid(i64 n, i64 d)
-        : chunks((n + CHUNK_ROWS - 1) / CHUNK_ROWS),
-          blocks((d + BLOCK_COLUMNS - 1) / BLOCK_COLUMNS) {}
-    i64 tasks() const { return chunks * blocks; }
+struct Part {  // of a matrix: n rows from r0 on, d columns from c0 on
+    i64 r0, n, c0, d;
 };
+
+// Counts the parts of x, each by count(part, local), and adds what it found by add(part, local), in their
+// order. Returns their faults; nothing of a part is added from the first faulty one on.
+template <class Local, class M, class Count, class Add>
+int count_parts(const M& x, int threads, const Count& count, const Add& add) {
+    const i64 chunks = (x.n + CHUNK_ROWS - 1) / CHUNK_ROWS;
+    const i64 tasks = chunks * ((x.d + BLOCK_COLUMNS - 1) / BLOCK_COLUMNS);
+    threads = threads_for(x.n * x.d, tasks, threads);
+    std::vector<Local> locals(threads);
+    int fault = FINE;
+    std::atomic<bool> failed{false};
+    const auto part = [&](i64 task) {
+        const i64 r0 = task % chunks * CHUNK_ROWS, c0 = task / chunks * BLOCK_COLUMNS;
+        return Part{r0, std::min(x.n - r0, CHUNK_ROWS), c0, std::min(x.d - c0, BLOCK_COLUMNS)};
+    };
+    run_in_order(
+        tasks, threads,
+        [&](i64 task, int thread) {
+            locals[thread].fault = FINE;
+            if (!failed.load(std::memory_order_relaxed)) count(part(task), locals[thread]);
+        },
+        [&](i64 task, int thread) {
+            Local& local = locals[thread];
+            if (local.fault) failed = true, fault |= local.fault;
+            if (!fault) add(part(task), local);
+        });
+    return fault;
+}
 
 struct ColumnList {  // columns that lie apart, as a matrix
     const double* const* columns;
@@ -90,7 +114,7 @@ inline i64 tile_rows(i64 d, i64 classes) {
 // Nothing is added to the totals of a column block from the first faulty chunk on; the caller
 // throws the totals away. With one chunk and one block nothing at all is added.
 template <class M>
-int count_moments(const Loops& loops, const M& x, const Grid& grid, const i32* codes,
+int count_moments(const Loops& loops, const M& x, const i32* codes,
                   const double* weights, i64 classes, const double* origin, Totals totals,
                   int threads) {
     struct alignas(APART) Local {
@@ -100,20 +124,10 @@ int count_moments(const Loops& loops, const M& x, const Grid& grid, const i32* c
         Buffer<i64> next;                          // the first of a class's rows not yet added
         int fault = FINE;
     };
-    threads = threads_for(x.n * x.d, grid.tasks(), threads);
-    std::vector<Local> locals(threads);
-    int fault = FINE;
-    std::atomic<bool> failed{false};
-    run_in_order(
-        grid.tasks(), threads,
-        [&](i64 task, int thread) {
-            Local& local = locals[thread];
-            local.fault = FINE;
-            if (failed.load(std::memory_order_relaxed)) return;
-            const i64 r0 = task % grid.chunks * CHUNK_ROWS;
-            const i64 c0 = task / grid.chunks * BLOCK_COLUMNS;
-            const i64 n = x.n - r0 < CHUNK_ROWS ? x.n - r0 : CHUNK_ROWS;
-            const i64 d = x.d - c0 < BLOCK_COLUMNS ? x.d - c0 : BLOCK_COLUMNS;
+    return count_parts<Local>(
+        x, threads,
+        [&](const Part& part, Local& local) {
+            const i64 r0 = part.r0, n = part.n, c0 = part.c0, d = part.d;
             const double* w = weights ? weights + r0 : nullptr;
             local.slots.number(codes + r0, w, n, classes);
             const i64 used = local.slots.used;
@@ -147,12 +161,7 @@ int count_moments(const Loops& loops, const M& x, const Grid& grid, const i32* c
             const i64 tile = tile_rows(d, used);
             auto add_tile = [&](auto* from, i64 stride, i64 i, i64 count) {
                 using E = std::remove_const_t<std::remove_pointer_t<decltype(from)>>;
-                auto run = [&] {
-                    if constexpr (std::is_same_v<E, float>)
-                        return loops.moments_f32[w != nullptr];
-                    else
-                        return loops.moments_f64[w != nullptr];
-                }();
+                const auto run = loops.of<E>().moments[w != nullptr];
                 auto* next = from + tile * stride;  // of the rows below, as many as were added
                 for (i64 s = 0; s < used; ++s) {
                     i32 *begin = rows + local.next[s], *end = begin;
@@ -185,12 +194,8 @@ int count_moments(const Loops& loops, const M& x, const Grid& grid, const i32* c
                 }
             }
         },
-        [&](i64 task, int thread) {
-            Local& local = locals[thread];
-            if (local.fault) failed = true, fault |= local.fault;
-            if (fault) return;
-            const i64 c0 = task / grid.chunks * BLOCK_COLUMNS;
-            const i64 d = x.d - c0 < BLOCK_COLUMNS ? x.d - c0 : BLOCK_COLUMNS;
+        [&](const Part& part, const Local& local) {
+            const i64 c0 = part.c0, d = part.d;
             const i64 pad = (d + 7) / 8 * 8;
             for (i64 s = 0; s < local.slots.used; ++s) {
                 const i64 at = local.slots.class_of(s) * x.d + c0;
@@ -200,12 +205,11 @@ int count_moments(const Loops& loops, const M& x, const Grid& grid, const i32* c
                                    totals.s2_lo + at);
             }
         });
-    return fault;
 }
 
 // Adds Σ w·x (or Σ w·[x > threshold]) of each class to sums (classes, d).
 template <class M>
-int count_sums(const Loops& loops, const M& x, const Grid& grid, const i32* codes,
+int count_sums(const Loops& loops, const M& x, const i32* codes,
                const double* weights, i64 classes, const double* threshold, Demand demand,
                double* sums, int threads) {
     struct alignas(APART) Local {
@@ -213,20 +217,10 @@ int count_sums(const Loops& loops, const M& x, const Grid& grid, const i32* code
         Buffer<double> sums, pack, binary;
         int fault = FINE;
     };
-    threads = threads_for(x.n * x.d, grid.tasks(), threads);
-    std::vector<Local> locals(threads);
-    int fault = FINE;
-    std::atomic<bool> failed{false};
-    run_in_order(
-        grid.tasks(), threads,
-        [&](i64 task, int thread) {
-            Local& local = locals[thread];
-            local.fault = FINE;
-            if (failed.load(std::memory_order_relaxed)) return;
-            const i64 r0 = task % grid.chunks * CHUNK_ROWS;
-            const i64 c0 = task / grid.chunks * BLOCK_COLUMNS;
-            const i64 n = x.n - r0 < CHUNK_ROWS ? x.n - r0 : CHUNK_ROWS;
-            const i64 d = x.d - c0 < BLOCK_COLUMNS ? x.d - c0 : BLOCK_COLUMNS;
+    return count_parts<Local>(
+        x, threads,
+        [&](const Part& part, Local& local) {
+            const i64 r0 = part.r0, n = part.n, c0 = part.c0, d = part.d;
             const double* w = weights ? weights + r0 : nullptr;
             local.slots.number(codes + r0, nullptr, n, classes);
             local.sums.resize(local.slots.used * d);
@@ -237,11 +231,7 @@ int count_sums(const Loops& loops, const M& x, const Grid& grid, const i32* code
                 const double* wi = w ? w + i : nullptr;
                 for (i64 r = 0; r < count; ++r) {
                     const E* row = from + r * stride;
-                    int seen;
-                    if constexpr (std::is_same_v<E, float>)
-                        seen = loops.check_f32(row, d);
-                    else
-                        seen = loops.check_f64(row, d);
+                    const int seen = loops.of<E>().check(row, d);
                     if (seen & 1) local.fault |= NOT_FINITE;
                     if (seen & 2 && demand == Demand::non_negative) local.fault |= NEGATIVE;
                 }
@@ -252,32 +242,23 @@ int count_sums(const Loops& loops, const M& x, const Grid& grid, const i32* code
                     for (i64 r = 0; r < count; ++r, to += d)
                         for (i64 j = 0; j < d; ++j)
                             to[j] = static_cast<double>(from[r * stride + j]) > above ? 1.0 : 0.0;
-                    loops.sums_f64[w != nullptr](local.binary.get(), d, count, d, slot + i, wi,
+                    loops.f64.sums[w != nullptr](local.binary.get(), d, count, d, slot + i, wi,
                                                  local.sums.get());
                     return;
                 }
-                if constexpr (std::is_same_v<E, float>)
-                    loops.sums_f32[w != nullptr](from, stride, count, d, slot + i, wi,
-                                                 local.sums.get());
-                else
-                    loops.sums_f64[w != nullptr](from, stride, count, d, slot + i, wi,
+                loops.of<E>().sums[w != nullptr](from, stride, count, d, slot + i, wi,
                                                  local.sums.get());
             };
             each_row_tile(x, r0, n, c0, d, PACK_ROWS, local.pack, rows);
         },
-        [&](i64 task, int thread) {
-            Local& local = locals[thread];
-            if (local.fault) failed = true, fault |= local.fault;
-            if (fault) return;
-            const i64 c0 = task / grid.chunks * BLOCK_COLUMNS;
-            const i64 d = x.d - c0 < BLOCK_COLUMNS ? x.d - c0 : BLOCK_COLUMNS;
+        [&](const Part& part, const Local& local) {
+            const i64 c0 = part.c0, d = part.d;
             for (i64 s = 0; s < local.slots.used; ++s) {
                 double* to = sums + local.slots.class_of(s) * x.d + c0;
                 const double* from = local.sums.get() + s * d;
                 for (i64 j = 0; j < d; ++j) to[j] += from[j];
             }
         });
-    return fault;
 }
 
 }  // namespace tb

@@ -24,7 +24,6 @@ struct Scores {
     double* matrix = nullptr;  // row-major
     i64* best = nullptr;
     i64 fallback = 0;
-    bool flat(i64) const { return matrix != nullptr; }
 };
 
 struct Outcome {
@@ -50,11 +49,8 @@ int pack_tile(const Loops& loops, const M& x, i64 r0, i64 rows, i64 c0, i64 d,
     bool packed = false;
     if constexpr (holds_floats<M>) {
         packed = rows == TILE && x.column == 1;
-        if constexpr (std::is_same_v<M, TypedMatrix<float>>) {
-            if (packed) seen = loops.pack_f32(x.at(r0, c0), x.row, d, tile);
-        } else {
-            if (packed) seen = loops.pack_f64(x.at(r0, c0), x.row, d, tile);
-        }
+        using T = std::decay_t<decltype(*x.data)>;
+        if (packed) seen = loops.of<T>().pack(x.at(r0, c0), x.row, d, tile);
     }
     for (i64 j = 0; j < d && !packed; ++j) {
         double* to = tile + j * TILE;

@@ -19,6 +19,13 @@ using MomentsRows = void (*)(const T* x, i64 stride, const i32* row, i64 n, cons
 template <class T>
 using SumsRows = void (*)(const T* x, i64 stride, i64 n, i64 d, const i32* slot, const double* w,
                           double* sums);
+template <class T>
+struct DenseLoops {
+    MomentsRows<T> moments[2];  // [weighted]
+    int (*check)(const T* x, i64 d);
+    SumsRows<T> sums[2];
+    int (*pack)(const T* x, i64 stride, i64 d, double* tile);
+};
 template <class T, class I>
 using SparseRows = void (*)(int nv, i64 n, const I* indptr, const I* indices, const T* data,
                             double threshold, const double* table, const double* offset,
@@ -162,18 +169,17 @@ struct TermColumns {  // CSC: the documents of column j are start[j] … start[j
 };
 
 struct Loops {
+    DenseLoops<double> f64;
+    DenseLoops<float> f32;
+    template <class T>
+    const DenseLoops<T>& of() const {
+        if constexpr (sizeof(T) == sizeof(double)) return f64;
+        else return f32;
+    }
     void (*moments_into)(i64 d, double n, double n_lo, const double* cells, i64 pad,
                          const double* to, double* t1h, double* t1l, double* t2h, double* t2l);
-    MomentsRows<double> moments_f64[2];  // [weighted]
-    MomentsRows<float> moments_f32[2];
     void (*cross_rows)(const double* x, i64 n, i64 d, const i32* slot, const double* w,
                        double* cells, double* apart);
-    int (*check_f64)(const double* x, i64 d);
-    int (*check_f32)(const float* x, i64 d);
-    SumsRows<double> sums_f64[2];
-    SumsRows<float> sums_f32[2];
-    int (*pack_f64)(const double* x, i64 stride, i64 d, double* tile);
-    int (*pack_f32)(const float* x, i64 stride, i64 d, double* tile);
     void (*tile_quadratic)(i64 d, i64 K, i64 ld, const double* tile, const double* mean,
                            const double* scale, double* acc);
     void (*tile_linear)(i64 d, i64 K, i64 ld, const double* tile, const double* weight,

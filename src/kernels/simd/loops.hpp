@@ -245,7 +245,7 @@ void gather_score(int nv, i64 n, i64 d, const i32* entry, const double* table,
 }
 
 template <class I, int Kind>
-SparseScore<I> sparse_entry() {
+constexpr SparseScore<I> sparse_entry() {
     return {sparse_score<double, I, Kind>, sparse_score<float, I, Kind>};
 }
 
@@ -259,13 +259,19 @@ SparseScore<I> sparse_entry() {
 
 namespace tb::TB_ISA {
 
+namespace {
+template <class T>
+constexpr DenseLoops<T> dense_loops() {
+    return {{moments_rows<T, false>, moments_rows<T, true>},
+            check_row<T>,
+            {sums_rows<T, false>, sums_rows<T, true>},
+            pack_tile<T>};
+}
+}  // namespace
+
 const Loops* loops() {
     static const Loops table = {
-        moments_into, {moments_rows<double, false>, moments_rows<double, true>},
-        {moments_rows<float, false>, moments_rows<float, true>}, cross_rows, check_row<double>,
-        check_row<float>, {sums_rows<double, false>, sums_rows<double, true>},
-        {sums_rows<float, false>, sums_rows<float, true>}, pack_tile<double>, pack_tile<float>,
-        tile_quadratic, tile_linear, tile_linear_masked, tile_best, gather_score,
+        dense_loops<double>(), dense_loops<float>(), moments_into, cross_rows, tile_quadratic, tile_linear, tile_linear_masked, tile_best, gather_score,
         {sparse_entry<i32, SPARSE_LINEAR>(), sparse_entry<i32, SPARSE_BINARY>(),
          sparse_entry<i32, SPARSE_QUADRATIC>()},
         {sparse_entry<i64, SPARSE_LINEAR>(), sparse_entry<i64, SPARSE_BINARY>(),
