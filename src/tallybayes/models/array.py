@@ -3,14 +3,13 @@ it."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.engines.arrays import ArrayEngine
 from tallybayes.engines.contract import CompiledScore
-from tallybayes.engines.leave_one_out import CompiledWithout, compile_without
 from tallybayes.families.class_prior import ClassPrior
 from tallybayes.models.base import Model
 from tallybayes.models.data_warnings import tiny_columns, warn_of_tiny
@@ -18,6 +17,9 @@ from tallybayes.schema import Columns, Schema
 from tallybayes.score import Formula, Kind, Parameters, terms_of
 from tallybayes.tables.values import as_text
 from tallybayes.tally import Moments, TableTally
+
+if TYPE_CHECKING:
+    from tallybayes.engines.leave_one_out import CompiledWithout
 
 __all__ = ["ArrayModel", "declared_levels"]
 
@@ -173,6 +175,8 @@ class ArrayModel(Model):
 
     def _without(self) -> CompiledWithout:
         """The family's leave-one-out score, compiled."""
+        from tallybayes.engines.leave_one_out import compile_without
+
         classes = self.tally.classes
         everyone = classes.pooled()
         return compile_without(
