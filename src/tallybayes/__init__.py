@@ -49,6 +49,7 @@ _HOME = {
     "set_num_threads": "tallybayes.threads",
     "set_progress": "tallybayes.progress",
     "sql": "tallybayes.sources.databases.opening",
+    "sql_dialects": "tallybayes.export.dialects",
     "table": "tallybayes.sources.databases.opening",
     "update": "tallybayes.bayes",
 }
@@ -82,6 +83,7 @@ __all__ = [
     "set_num_threads",
     "set_progress",
     "sql",
+    "sql_dialects",
     "table",
     "update",
 ]

@@ -14,6 +14,7 @@ from tallybayes.estimators.loading import load
 from tallybayes.estimators.naive_bayes import NaiveBayes, collect
 from tallybayes.estimators.text import TextNB
 from tallybayes.estimators.weighted import WeightedNaiveBayes
+from tallybayes.export.dialects import sql_dialects
 from tallybayes.families.registry import register_family
 from tallybayes.model_files.opening import open_model
 from tallybayes.progress import on_progress, set_progress
@@ -52,6 +53,7 @@ __all__ = [
     "set_num_threads",
     "set_progress",
     "sql",
+    "sql_dialects",
     "table",
     "update",
 ]

@@ -9,12 +9,13 @@ from typing import Annotated, Any
 
 import typer
 
+from tallybayes import sql_dialects
 from tallybayes.cli import options
 from tallybayes.cli.messages import USAGE, Failure, need_output
 from tallybayes.cli.options import columns_of
 from tallybayes.cli.reading import Reading, reads, reads_labels
 
-__all__ = ["DIALECTS", "evaluate", "explain", "predict", "report", "show", "sql"]
+__all__ = ["evaluate", "explain", "predict", "report", "show", "sql"]
 
 
 # ---- predict: the class of each row, and how probable each class is ------------------------------
@@ -257,13 +258,6 @@ def show(
 
 
 # ---- sql: a model as one SELECT ------------------------------------------------------------------
-DIALECTS = (
-    *("duckdb", "postgres", "spark", "bigquery", "snowflake", "sqlite", "mysql", "clickhouse"),
-    *("trino", "redshift", "databricks", "tsql"),
-)
-"""Those of :mod:`tallybayes.export.dialects`."""
-
-
 def sql(
     model: options.Model,
     table: Annotated[
@@ -276,7 +270,7 @@ def sql(
         str,
         typer.Option(
             metavar="DIALECT",
-            help=f"{', '.join(DIALECTS[:-1])} or {DIALECTS[-1]}.",
+            help=f"{', '.join(sql_dialects())}.",
         ),
     ] = "duckdb",
     keep: Annotated[
@@ -300,8 +294,8 @@ def sql(
     The result has the label, prediction, and a column p(label) for each class.
     """
     need_output()
-    if dialect not in DIALECTS:
-        raise Failure(f"--dialect {dialect!r} is not one of {', '.join(DIALECTS)}", USAGE)
+    if dialect not in sql_dialects():
+        raise Failure(f"--dialect {dialect!r} is not one of {', '.join(sql_dialects())}", USAGE)
     if find_spec("sqlglot") is None:
         raise Failure("SQL is written by sqlglot: pip install 'tallybayes[sql]'")
     from tallybayes.cli.files import loaded

@@ -140,22 +140,6 @@ def _more(n: int, what: str) -> str:
 
 
 # ---- SQL: the names of the columns in a table ----------------------------------------------------
-Dialect = Literal[
-    "duckdb",
-    "postgres",
-    "spark",
-    "bigquery",
-    "snowflake",
-    "sqlite",
-    "mysql",
-    "clickhouse",
-    "trino",
-    "redshift",
-    "databricks",
-    "tsql",
-]
-
-
 def _given(formula: Formula, names: Mapping[str, str] | Sequence[str] | None) -> dict[str, str]:
     """The table's names of the model's columns."""
     known = list(formula.kinds)
@@ -905,7 +889,7 @@ class TallyClassifier(Reported, ClassifierMixin, BaseEstimator):  # type: ignore
     def to_sql(
         self,
         table: str | Sequence[str],
-        dialect: Dialect = "duckdb",
+        dialect: str = "duckdb",
         *,
         names: Mapping[str, str] | Sequence[str] | None = None,
         types: Mapping[str, Kind] | None = None,

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-__all__ = ["DIALECTS", "Dialect", "dialect_of"]
+__all__ = ["DIALECTS", "Dialect", "dialect_of", "sql_dialects"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -274,6 +274,23 @@ DIALECTS: dict[str, Dialect] = {
     ),
 }
 """By name; sqlglot has to know the syntax of each."""
+
+
+def sql_dialects() -> list[str]:
+    """The dialects that a model can be written in; see :meth:`tallybayes.NaiveBayes.to_sql`.
+
+    Returns
+    -------
+    list of str
+        Their names.
+
+    Examples
+    --------
+    >>> import tallybayes
+    >>> tallybayes.sql_dialects()[:3]
+    ['duckdb', 'postgres', 'spark']
+    """
+    return list(DIALECTS)
 
 
 def dialect_of(name: str) -> Dialect:
