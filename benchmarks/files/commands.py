@@ -56,7 +56,7 @@ SERVER.set_forkserver_preload(
         "tallybayes.cli.files",
         "tallybayes.cli.show",
         "tallybayes.model_files.figures",
-        "tallybayes.model_files.opening",
+        "tallybayes.model_files.tables",
     ]
 )
 """Each command is a process of its own, forked from one that has imported what it needs, so that

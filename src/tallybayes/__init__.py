@@ -43,7 +43,7 @@ _HOME = {
     "leave_one_out": "tallybayes.cross_validation",
     "load": "tallybayes.estimators.loading",
     "on_progress": "tallybayes.progress",
-    "open_model": "tallybayes.model_files.opening",
+    "open_model": "tallybayes.model_files.tables",
     "register_family": "tallybayes.families.registry",
     "rows": "tallybayes.sources.files",
     "set_num_threads": "tallybayes.threads",

@@ -16,7 +16,7 @@ from tallybayes.estimators.text import TextNB
 from tallybayes.estimators.weighted import WeightedNaiveBayes
 from tallybayes.export.dialects import sql_dialects
 from tallybayes.families.registry import register_family
-from tallybayes.model_files.opening import open_model
+from tallybayes.model_files.tables import open_model
 from tallybayes.progress import on_progress, set_progress
 from tallybayes.sources.databases.opening import sql, table
 from tallybayes.sources.documents import documents

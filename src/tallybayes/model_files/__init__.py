@@ -17,7 +17,7 @@ _HOME = {
     "estimate": "tallybayes.model_files.figures",
     "evaluate": "tallybayes.model_files.figures",
     "need_columns": "tallybayes.model_files.base",
-    "open_model": "tallybayes.model_files.opening",
+    "open_model": "tallybayes.model_files.tables",
 }
 
 __all__ = [
@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from tallybayes.model_files.base import ChosenRows, need_columns
     from tallybayes.model_files.documents import DocumentFile
     from tallybayes.model_files.figures import Figures, estimate, evaluate
-    from tallybayes.model_files.opening import open_model
-    from tallybayes.model_files.tables import TableFile
+    from tallybayes.model_files.tables import TableFile, open_model
 
 
 def __getattr__(name: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from tallybayes.errors import (
     listed,
     suggestion,
 )
+from tallybayes.estimators.loading import load_or_count
 from tallybayes.estimators.naive_bayes import NaiveBayes
 from tallybayes.estimators.read_by import ReadBy, remember
 from tallybayes.estimators.saving import save
@@ -55,7 +56,10 @@ from tallybayes.tables.columns import stacked, values_of
 from tallybayes.tables.values import as_text
 from tallybayes.validation import read_groups
 
-__all__ = ["TableFile"]
+if TYPE_CHECKING:
+    from tallybayes.model_files.documents import DocumentFile
+
+__all__ = ["TableFile", "open_model"]
 
 
 Array = NDArray[np.float64]
@@ -611,3 +615,33 @@ def _groups(table: Table, plan: Plan) -> NDArray[np.intp] | None:
     if plan.group is None:
         return None
     return read_groups(np.array(values_of(table.columns[plan.group]), dtype=object), table)
+
+
+# ---- files of any kind: the one place that sees what kind of model a file holds ------------------
+def open_model(path: str) -> TableFile | DocumentFile:
+    """Open a model file together with how its data is read.
+
+    Parameters
+    ----------
+    path : str
+        A file that the command line, or :meth:`save` of an estimator, has written; or that of a
+        tally, which is read by a plain model.
+
+    Returns
+    -------
+    TableFile or DocumentFile
+        The model, and the columns, kinds and spelling of its rows.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is no whole model file.
+    SourceError
+        If its model reads arrays.
+    """
+    model, extra = load_or_count(path)
+    if model._reads == "documents":
+        from tallybayes.model_files.documents import DocumentFile  # which imports more
+
+        return DocumentFile.of(path, model, extra)
+    return TableFile.of(path, model, extra)

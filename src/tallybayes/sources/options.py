@@ -179,7 +179,7 @@ def need_apart(layout: Layout, spelling: Spelling) -> None:
     Raises
     ------
     ValueError
-        Where numbers are not written in quotes, and so cannot be told apart.
+        Where numbers are not written in quotes, and so cannot be distinguished.
     """
     if spelling.decimal == "," == layout.delimiter:
         raise ValueError("decimal , and the delimiter , cannot be distinguished")
