@@ -242,8 +242,8 @@ class Engine(Protocol):
         max_rows : int or None
             How many rows the sample has at most; None: all.
         noted : callable (R, callable (int) -> str), optional
-            Told of each result, in order, and what messages call one of its rows, where results
-            come to this process one by one.
+            Called with each result, in order, and with what messages call one of its rows, where
+            results come to this process one by one.
 
         Raises
         ------
