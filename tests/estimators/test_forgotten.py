@@ -465,3 +465,14 @@ def test_decayed_weights_are_known_to_their_last_place_only():
     left = w * 0.9 * 0.7
     model.forget(rows[1:2], ["u"], left[1:2]).forget_one(rows[2], "u", left[2])
     assert not model.tally_.groups[0].mean_and_squares()[1].any()
+
+
+@pytest.mark.parametrize("kind", [NaiveBayes, WeightedNaiveBayes])
+def test_a_refused_row_leaves_what_was_learned_on_rows_fresh(kind):
+    """Nothing was taken away, so no warning says that counts have changed."""
+    rows = [{"x": float(i), "z": "ab"[i % 2]} for i in range(20)]
+    model = kind().fit(rows, ["p", "q"] * 10)
+    for row in ({"x": 77.0, "z": "a"}, {"x": np.inf, "z": "a"}):
+        with pytest.raises(ValueError, match="77|infinity"):
+            model.forget_one(row, "p")
+        model.predict(rows)

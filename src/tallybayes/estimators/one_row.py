@@ -348,7 +348,7 @@ class RowByRow(TallyClassifier):
         if not 0.0 < w < np.inf:
             return False
         rows, live = self.__dict__.get("_rows"), self.__dict__.get(LIVE)
-        if rows is None or not rows.holds:
+        if opened := rows is None or not rows.holds:
             model = self._fitted()
             what = model.reading.declared
             if self.half_life is not None or model.decayed or what.together or what.analyzers:
@@ -363,11 +363,14 @@ class RowByRow(TallyClassifier):
                 self.__dict__[LIVE] = live
         live = self._live_score(rows)
         self.__dict__.pop(LIVE, None)
+        w *= self.__dict__["_row_class_weight"].get(y, 1.0)
         try:
-            w *= self.__dict__["_row_class_weight"].get(y, 1.0)
-            if not (w > 0.0 and rows.forget(row, y, w)):
-                return False
+            forgotten = w > 0.0 and rows.forget(row, y, w)
         except (TypeError, ValueError):
+            forgotten = False
+        if not forgotten:
+            if opened:  # it holds what the model has: nothing waits
+                self._close_rows()
             return False
         if live is not None:
             with suppress(Outgrown):
