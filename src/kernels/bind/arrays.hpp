@@ -65,12 +65,12 @@ inline void need(bool fine, const char* what) {
     if (!fine) throw std::invalid_argument(what);
 }
 
+// Compiled once, in module.cpp, and not into every function.
+void need_sizes(std::initializer_list<i64> shape, const char* what, const std::int64_t* found);
+
 template <class A>
 void need_shape(std::initializer_list<i64> shape, const char* what, const A& a) {
-    std::size_t axis = 0;
-    for (const i64 size : shape)
-        if (a.shape(axis++) != size)
-            throw nb::value_error((std::string(what) + " has the wrong length").c_str());
+    need_sizes(shape, what, a.shape_ptr());
 }
 template <class A>
 void need_shape(std::initializer_list<i64> shape, const char* what, const std::optional<A>& a) {

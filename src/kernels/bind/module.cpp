@@ -70,6 +70,11 @@ void use_instruction_set(const std::string& name) {
 
 const tb::Loops& tb::chosen_loops() { return *chosen.load()->loops(); }
 
+void tb::need_sizes(std::initializer_list<i64> shape, const char* what, const std::int64_t* found) {
+    for (const i64 size : shape)
+        if (*found++ != size) throw std::invalid_argument(std::string(what) + " has the wrong length");
+}
+
 NB_MODULE(_kernels, m) {
     // the best instruction set of this machine, unless use_instruction_set says otherwise
     for (auto& set : instruction_sets())
