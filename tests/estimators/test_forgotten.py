@@ -473,6 +473,6 @@ def test_a_refused_row_leaves_what_was_learned_on_rows_fresh(kind):
     rows = [{"x": float(i), "z": "ab"[i % 2]} for i in range(20)]
     model = kind().fit(rows, ["p", "q"] * 10)
     for row in ({"x": 77.0, "z": "a"}, {"x": np.inf, "z": "a"}):
-        with pytest.raises(ValueError, match="77|infinity"):
+        with pytest.raises(ValueError, match=r"77|infinity"):
             model.forget_one(row, "p")
         model.predict(rows)
