@@ -139,6 +139,8 @@ def remember(estimator: Any, read_by: ReadBy) -> None:
 
 def spelling_of(source: Any) -> Spelling:
     """How a source reads strings; of paths and of what has types, as usual."""
+    if not hasattr(type(source), "parts"):  # attributes of a frame may be its columns
+        return Spelling()
     first = getattr(source, "sources", [source])[0]
     found = getattr(first, "spelling", None) or getattr(
         getattr(first, "source", None), "spelling", None

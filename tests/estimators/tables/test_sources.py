@@ -427,3 +427,10 @@ def test_rows_are_left_out_with_their_weights(frame, folder):
     empty = pa.Table.from_pandas(frame.head(0), preserve_index=False)
     with pytest.raises(ValueError, match="no rows"):
         leave_one_out(model, pyarrow.dataset.dataset(empty), "y")
+
+
+def test_columns_called_like_attributes_of_a_source_are_columns():
+    rows = pd.DataFrame({"sources": [1.0, 2.0, 3.0], "spelling": list("aba"), "y": list("pqp")})
+    model = NaiveBayes().fit(rows, "y")
+    assert list(model.feature_names_in_) == ["sources", "spelling"]
+    assert model.tally_ == NaiveBayes().fit(rows[["sources", "spelling"]], rows["y"]).tally_
