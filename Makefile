@@ -155,7 +155,7 @@ test-lowest:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'
 	$(PYTHON) -m venv --clear $(lowest)
 	$(lowest)/bin/python $(install) --upgrade 'pip>=25.1'
-	$(lowest)/bin/python $(install) --constraint tools/lowest.txt '.[cli,duckdb,excel,plots,report,remote,postgres,spark]'
+	$(lowest)/bin/python $(install) --constraint tools/lowest.txt '.[cli,duckdb,excel,plots,report,remote,postgres,spark,sql]'
 	$(lowest)/bin/python $(install) --constraint tools/lowest.txt --group test
 	$(lowest)/bin/python -P -m pytest -n $(WORKERS) --dist worksteal
 

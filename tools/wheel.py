@@ -24,7 +24,7 @@ from pythons import pythons
 ROOT = Path(__file__).parents[1]
 DIST = ROOT / "dist"
 MAX_BYTES = 3_000_000
-EXTRAS = "cli,plots,report,duckdb"
+EXTRAS = "cli,plots,report,duckdb,sql"
 NEEDED_BY_README = ["pandas", "polars"]
 
 
