@@ -305,7 +305,7 @@ class SparkEngine(StreamEngine):
     name = "spark"
 
     def reads(self, source: Any) -> bool:
-        return is_spark_frame(source) or (hasattr(type(source), "parts") and is_distributed(source))
+        return is_spark_frame(source) or is_distributed(source)
 
     def fold(
         self,

@@ -403,7 +403,9 @@ def row_scorer(
     offset = np.ascontiguousarray(formula.offset)
     scorer = _kernels.RowScorer(offset, formula.fallback, list(dates), as_scalar, as_text)
     single = of_single_columns(terms)
-    columns = sorted(single, key=list(formula.kinds).index)
+    order = {name: j for j, name in enumerate(formula.kinds)}
+    columns = sorted(single, key=order.__getitem__)
+    place = {name: j for j, name in enumerate(columns)}
     for name in columns:
         _add_column(scorer, name, single[name], formula.least.get(name, 0))
     for group in terms:
@@ -411,7 +413,7 @@ def row_scorer(
             _add_group(scorer, group, len(offset))
     for cells, scores in of_pairs(terms):
         first, second = (np.ascontiguousarray(coarse, dtype=np.int32) for coarse in cells.maps)
-        one, other = columns.index(cells.first.column), columns.index(cells.second.column)
+        one, other = place[cells.first.column], place[cells.second.column]
         scorer.add_pair(one, other, first, second, cells.width, np.ascontiguousarray(scores.T))
     scorer.watch(list(watched))
     correction = formula.correction

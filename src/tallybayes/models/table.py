@@ -313,10 +313,6 @@ class TableModel(Model):
         """The pairs of columns with a term of their own."""
         return []
 
-    def words_of_pair(self, columns: tuple[str, ...]) -> tuple[list[str], list[str]]:
-        """The coarser cells of a pair of columns, in words."""
-        raise KeyError(columns)
-
     @property
     def score(self) -> TableScore:
         return self.once("score", lambda: TableScore(self.parts, self.log_prior))

@@ -141,14 +141,12 @@ class WeightedModel(TableModel):
         return [term for term in self.parts if len(term.columns) == 2]
 
     def words_of_pair(self, columns: tuple[str, ...]) -> tuple[list[str], list[str]]:
-        score = self.score
-        cells = {column.name: column for column in score.columns}
-        pair = next(pair for pair in score.pairs if pair_names(score, pair) == columns)
-        one, other = (
-            coarse_labels(cells[name], coarse)
-            for name, coarse in zip(columns, pair.maps, strict=True)
-        )
-        return one, other
+        """The coarser cells of a pair of columns, in words."""
+        place = {column.name: j for j, column in enumerate(self.score.columns)}
+        first, second = (place[name] for name in columns)
+        pair = next(p for p in self.score.pairs if (p.first, p.second) == (first, second))
+        one, other = (self.score.columns[j] for j in (first, second))
+        return coarse_labels(one, pair.maps[0]), coarse_labels(other, pair.maps[1])
 
     @property
     def score(self) -> Any:
@@ -480,11 +478,6 @@ def coarse_labels(column: ColumnCells, cells: NDArray[np.int32]) -> list[str]:
         else:
             found.append(f"{len(members)} other levels")
     return found
-
-
-def pair_names(score: WeightedScore, pair: PairCells) -> tuple[str, str]:
-    """The names of the columns of a pair."""
-    return score.columns[pair.first].name, score.columns[pair.second].name
 
 
 def cells_in_words(score: WeightedScore, t: int) -> list[list[str]]:

@@ -37,7 +37,6 @@ Array = NDArray[np.float64]
 
 
 # ---- the form ------------------------------------------------------------------------------------
-NO_ENTRY = -1  # of a value that adds nothing
 REFUSED_ENTRY = -2  # of a value that the model does not accept
 N_POINTS = 400  # of a density without a formula, which the page interpolates
 
@@ -54,6 +53,8 @@ class Form:
         self.model = model
         self.formula = model.formula()
         self._single = of_single_columns(self.formula.terms)
+        alone = [t for t in self.formula.terms if isinstance(t, CellTable | NumberTerm)]
+        self._alone = {term.columns[0] for term in alone if len(term.columns) == 1}
         self.pairs = of_pairs(self.formula.terms)
         self.groups = [term for term in self.formula.terms if isinstance(term, GroupTerm)]
 
@@ -77,8 +78,7 @@ class Form:
 
     def has_term(self, column: str) -> bool:
         """Whether a column adds something by itself."""
-        own = self._single.get(column)
-        return own is not None and (own.number is not None or bool(own.scores.any()))
+        return column in self._alone
 
     @property
     def size(self) -> int:

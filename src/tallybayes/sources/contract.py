@@ -219,7 +219,8 @@ class Distributed(Source, Protocol):
 
 def is_distributed(source: Source) -> TypeGuard[Distributed]:
     """Whether functions are sent to a source's rows."""
-    return hasattr(type(source), "fold")
+    kind = type(source)  # a lazy frame of polars has a fold of its own
+    return hasattr(kind, "fold") and hasattr(kind, "parts")
 
 
 class ReadAgain(Exception):
