@@ -505,6 +505,8 @@ Rule = tuple[Any, tuple[Any, ...]]
 @cache
 def _rule(hint: Any) -> Rule:
     kind, of = get_origin(hint) or hint, get_args(hint)
+    if alias := getattr(kind, "__value__", None):  # made by ``type``, as NumPy 2.5 makes NDArray
+        return _rule(alias[of] if of else alias)
     if kind is Annotated:
         return kind, (_rule(of[0]), *of[1:])
     if kind is np.ndarray:

@@ -3,6 +3,7 @@ refused."""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -38,6 +39,16 @@ class Written:
 class Row(NamedTuple):
     first: int
     second: float | None
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="Python 3.12 has statements ``type``")
+def test_an_alias_by_the_statement_type_stands_for_its_value():
+    made: dict[str, Any] = {}
+    exec("type Counts = list[int]\ntype Of[T] = dict[str, list[T]]", made)
+    assert fit(made["Counts"], [1, 2], "it") == [1, 2]
+    assert fit(made["Of"][float], {"a": [0.5]}, "it") == {"a": [0.5]}
+    with pytest.raises(Unfit, match=r"it\['a'\]\[0\] is a whole number"):
+        fit(made["Of"][int], {"a": [0.5]}, "it")
 
 
 @pytest.mark.parametrize(
