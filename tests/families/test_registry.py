@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -149,10 +150,10 @@ def test_a_family_that_states_its_law_is_in_sql_on_the_page_and_in_single_rows(t
     proba = model.predict_proba(rows)
     one = [list(model.predict_proba_one(row).values()) for row in rows]
     np.testing.assert_allclose(one, proba, rtol=1e-12)
-    database = sqlite3.connect(":memory:")
-    database.execute("CREATE TABLE waits (x DOUBLE)")
-    database.executemany("INSERT INTO waits VALUES (?)", [(v,) for v in x.tolist()])
-    found = database.execute(model.to_sql("waits", "sqlite")).fetchall()
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute("CREATE TABLE waits (x DOUBLE)")
+        database.executemany("INSERT INTO waits VALUES (?)", [(v,) for v in x.tolist()])
+        found = database.execute(model.to_sql("waits", "sqlite")).fetchall()
     np.testing.assert_allclose([row[1:] for row in found], proba, rtol=1e-9)
     [term] = Form(model._fitted()).document()["terms"]
     assert (term["kind"], term["law"]) == ("law", "quadratic")
