@@ -6,9 +6,9 @@ rank of a number, or between a few knots, borrow from neighbours, and a ridge pe
 fits all of them together, from the class shares on. They are two fifths of the model, or three, and
 the fits of tables the rest. Both are sums of tables, and so is their mean.
 
-The rows left out decide the ridge, the share, and whether pairs have functions, too. There are no
-functions where these rows lose clearly more with them than without, or where cells were boosted:
-labels that follow a rule need cells that no ridge is weak enough for.
+The rows left out decide the ridge, the share, whether pairs have functions, too, and how fine.
+There are no functions where these rows lose clearly more with them than without, or where cells
+were boosted: labels that follow a rule need cells that no ridge is weak enough for.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from tallybayes.weighted.search import (
     CorrectedCells,
 )
 from tallybayes.weighted.splines import (
+    KNOTS,
     SmoothTables,
     column_functions,
     pair_functions,
@@ -66,8 +67,8 @@ class SmoothTerms:
         Columns that have no functions.
     rare : collection of int
         Classes that have no functions, as too few of their rows could be left out to tell.
-    pairs : bool
-        Whether each two of the other columns have functions, too.
+    knots : int
+        Of the finest functions that each two of the other columns have; 0 if they have none.
     """
 
     def __init__(
@@ -77,15 +78,15 @@ class SmoothTerms:
         without: Collection[int] = (),
         rare: Collection[int] = (),
         *,
-        pairs: bool,
+        knots: int,
     ) -> None:
         self.rare: Index = np.array(sorted(rare), dtype=np.intp)
         self.sizes: list[int] = [column.n_cells for column in columns]
         self.used: list[int] = [j for j in range(len(columns)) if j not in without]
         self.pairs: list[PairCells] = []
         functions = [column_functions(columns[j]) for j in self.used]
-        if pairs:
-            found = pair_functions(columns, self.used)
+        if knots:
+            found = pair_functions(columns, self.used, knots)
             self.pairs = [pair for pair, _ in found]
             functions += [of_pair for _, of_pair in found]
         self.functions = functions
@@ -217,6 +218,8 @@ RIDGES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
 WEAK_RIDGE, MIN_GAIN = 0.3, 4.0  # each ridge below it has to gain so many nats: few rows overfit
 STOP_RATIO = 1.01  # times the least loss of rows left out: a lower ridge is not tried
 MAX_PAIRS = 150
+KNOTS_OF_PAIRS = (KNOTS, 2 * KNOTS, 4 * KNOTS)  # of the finest functions of a pair
+ROWS_PER_PRODUCT = 4  # of functions of more knots than the fewest
 PAIRS_GAIN = 2.0  # nats that functions of pairs have to be better by
 MAX_LOSS = 4.0  # nats, and standard errors of the difference, that rows left out may lose by them:
 STANDARD_ERRORS = 1.0  # a mean of two models is trusted unless they lose clearly more
@@ -338,11 +341,16 @@ def smooth_functions(
     few = n * (n - 1) // 2 <= MAX_PAIRS
     own = [fit.scores_of(fit.part.tested) for fit in found.fits]
     best: Smooth | None = None
-    for of_pairs in [False, True] if pairs and few else [False]:
-        terms = SmoothTerms(columns, rows.n_classes, without, rare, pairs=of_pairs)
-        if terms.feasible and bool(terms.pairs) is of_pairs:
-            design = SmoothDesign(terms, rows)
-            best = _best_ridge(design, found, whole, own, np.log(p), best)
+    for knots in [0, *KNOTS_OF_PAIRS] if pairs and few else [0]:
+        if knots > KNOTS and rows.n < ROWS_PER_PRODUCT * knots**2:
+            break
+        terms = SmoothTerms(columns, rows.n_classes, without, rare, knots=knots)
+        if not terms.feasible or bool(terms.pairs) is not (knots > 0):
+            continue
+        before = best
+        best = _best_ridge(SmoothDesign(terms, rows), found, whole, own, np.log(p), best)
+        if knots and best is before:
+            break
     if best is None:
         return None
     judge = found.judge

@@ -5,8 +5,9 @@ a straight line, and linear B-splines ("hat functions") over 4 knots of equal di
 With a ridge penalty on their coefficients, neighbouring cells share what they learn, and a
 straight line costs least (P. H. C. Eilers and B. D. Marx, Flexible smoothing with B-splines and
 penalties, Statistical Science 11, 1996). A pair has the products of the functions of both columns,
-over 4 knots, if one of them is such a number: products of levels are cells, which the fits of
-tables have. Levels and the missing value have a function each, and so has each number of few.
+over 4 knots and perhaps over 8 and 16, if one of them is such a number: products of levels are
+cells, which the fits of tables have. Levels and the missing value have a function each, and so has
+each number of few.
 
 A function is known by its value in each cell, so a sum of functions is a table of cells. The
 functions depend on the values of all rows, and on no label.
@@ -40,7 +41,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 KNOTS = 4  # of the splines of a number; fewer numbers have a function each
-PAIR_CELLS = 16  # of a number in a pair, in which its splines are evaluated
+PAIR_CELLS, CELLS_PER_KNOT = 16, 2  # of a number in a pair, in which its splines are evaluated
 PAIR_SCALE = 0.5**0.5  # of the functions of a pair: their ridge is twice that of columns
 UNIT_VARIANCE = 3.0**0.5  # times 2r − 1, with r uniform: a line of variance 1
 
@@ -204,15 +205,15 @@ def column_functions(column: ColumnCells) -> Functions:
     return line.beside(_curves(rank)).above(Functions.of_each_cell(n_cells - n_numbers))
 
 
-def _curves(rank: Array) -> Functions:
+def _curves(rank: Array, n_knots: int = KNOTS) -> Functions:
     """Splines of numbers, or a function for each of few."""
-    if len(rank) <= KNOTS:
+    if len(rank) <= n_knots:
         return Functions.of_each_cell(len(rank))
-    return linear_splines(rank, KNOTS)
+    return linear_splines(rank, n_knots)
 
 
 def pair_functions(
-    columns: list[ColumnCells], used: list[int]
+    columns: list[ColumnCells], used: list[int], finest: int = KNOTS
 ) -> list[tuple[PairCells, Functions]]:
     """Each two of some columns, a number among them, in the cells in which their functions are
     evaluated, and the functions of both.
@@ -223,26 +224,37 @@ def pair_functions(
         With the counts of all rows.
     used : list of int
         Places in `columns`.
+    finest : int
+        Knots of the finest splines: 4, or 4 times a power of two. Those of 4 knots, and all between
+        them and the finest, are there, too: what several cells share costs less than what each
+        has for itself.
     """
-    sides = [(j, *_in_pair(columns[j])) for j in used]
+    knots = [KNOTS]
+    while knots[-1] < finest:
+        knots.append(2 * knots[-1])
+    sides = [(j, *_in_pair(columns[j], knots)) for j in used]
     found = []
     for (i, one, of_one), (j, other, of_other) in combinations(sides, 2):
         if max(columns[i].n_numbers, columns[j].n_numbers) <= KNOTS:
             continue
-        pair = PairCells(i, j, (one, other), (of_one.n_cells, of_other.n_cells))
-        both = of_one.times(of_other)
+        pair = PairCells(i, j, (one, other), (of_one[0].n_cells, of_other[0].n_cells))
+        both = of_one[0].times(of_other[0])
+        for mine, theirs in zip(of_one[1:], of_other[1:], strict=True):
+            both = both.beside(mine.times(theirs))
         found.append((pair, replace(both, value=PAIR_SCALE * both.value)))
     return found
 
 
-def _in_pair(column: ColumnCells) -> tuple[NDArray[np.int32], Functions]:
-    """The coarser cell of each cell of a column in pairs, and its functions of these."""
-    label = coarse(column, PAIR_CELLS)
+def _in_pair(column: ColumnCells, knots: list[int]) -> tuple[NDArray[np.int32], list[Functions]]:
+    """The coarser cell of each cell of a column in pairs, and its functions of these, for each
+    number of knots."""
+    label = coarse(column, max(PAIR_CELLS, CELLS_PER_KNOT * knots[-1]))
     of_numbers = label[: column.n_numbers]
     n_cells, n_numbers = int(label.max()) + 1, int(of_numbers.max(initial=-1)) + 1
     weight = np.zeros(n_numbers)
     np.add.at(weight, of_numbers, column.counts[: column.n_numbers].sum(axis=1))
-    return label, _curves(ranks(weight)).above(Functions.of_each_cell(n_cells - n_numbers))
+    rank, others = ranks(weight), Functions.of_each_cell(n_cells - n_numbers)
+    return label, [_curves(rank, n).above(others) for n in knots]
 
 
 # ---- the smooth functions of a weighted model, as tables of cells --------------------------------

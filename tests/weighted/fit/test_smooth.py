@@ -134,6 +134,38 @@ def test_pairs_have_no_functions_where_their_number_is_given(rows, interactions)
     assert found is None or not found.pairs
 
 
+def waves(n_rows, seed=7):
+    """Two numbers, each of which says nothing: where both lie on the same slope of a wave, the
+    class is more likely the second."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n_rows, 2))
+    likely = np.prod(np.sin(4.0 * np.pi * X), axis=1) > 0.0
+    return X, (rng.random(n_rows) < np.where(likely, 0.9, 0.1)).astype(int)
+
+
+def test_a_fine_shape_of_many_rows_has_fine_functions_of_both_columns(monkeypatch):
+    """The finest functions are those that rows left out ask for and that rows are enough for."""
+    (X, y), fresh = waves(1500), waves(4000, seed=8)
+    model = WeightedNaiveBayes().fit(X, y)
+    [pair] = learned_of(model).smooth.pairs
+    assert pair.sizes == (33, 33)  # two cells of each knot, and the missing value
+    with monkeypatch.context() as patched:
+        patched.setattr(smooth, "KNOTS_OF_PAIRS", (4,))
+        coarse = WeightedNaiveBayes().fit(X, y)
+    least = -0.9 * np.log(0.9) - 0.1 * np.log(0.1)  # of whoever knows the wave
+    excess, of_coarse = (fresh_loss(each, *fresh) - least for each in (model, coarse))
+    assert excess < 0.85 * of_coarse
+    few = WeightedNaiveBayes().fit(X[:200], y[:200])
+    assert all(max(pair.sizes) <= 17 for pair in getattr(learned_of(few).smooth, "pairs", []))
+
+
+def test_finer_functions_are_not_taken_where_they_gain_nothing():
+    (X, y), _ = many_weak(n_train=1500, columns=3)
+    found = learned_of(WeightedNaiveBayes().fit(X, y)).smooth
+    assert found is not None
+    assert all(max(pair.sizes) <= 17 for pair in found.pairs)
+
+
 # ---- the least loss ------------------------------------------------------------------------------
 def test_coefficients_are_those_of_a_general_minimiser(monkeypatch):
     monkeypatch.setattr(optim, "RIDGE_TOLERANCE", 1e-7)
@@ -141,7 +173,7 @@ def test_coefficients_are_those_of_a_general_minimiser(monkeypatch):
     frame = table.data[["alcohol", "hue"]].copy()
     frame["many"] = np.where(frame.alcohol > 13.0, "y", "n")
     columns, rows, _ = cells_of(frame, np.asarray(table.target))
-    terms = SmoothTerms(columns, rows.n_classes, pairs=True)
+    terms = SmoothTerms(columns, rows.n_classes, knots=4)
     assert len(terms.pairs) == 3
     smooth = SmoothDesign(terms, rows)
     start = np.tile(np.log(np.bincount(rows.y) / rows.n), (rows.n, 1))

@@ -108,6 +108,22 @@ def test_functions_of_a_pair_are_products():
             np.testing.assert_allclose(values[i, j], expected.ravel())
 
 
+def test_finer_functions_of_a_pair_stand_beside_those_of_fewer_knots():
+    columns = [number(100, seed=1), number(0, levels=3, seed=2)]
+    [(pair, functions)] = pair_functions(columns, [0, 1], 16)
+    label = coarse(columns[0], 32)
+    assert np.array_equal(pair.maps[0], label)
+    rank = ranks(np.bincount(label[:100], columns[0].counts[:100].sum(axis=1)))
+    values = functions.dense().reshape(*pair.sizes, -1)
+    for level in range(pair.sizes[1]):
+        each = [linear_splines(rank, n).dense() for n in (4, 8, 16)]
+        own = values[: len(rank), level] / splines.PAIR_SCALE
+        own = own[:, (own != 0.0).any(axis=0)]
+        np.testing.assert_allclose(own, np.concatenate(each, axis=1), atol=1e-12)
+    same = pair_functions(columns, [0, 1], 4)[0][1].dense()
+    np.testing.assert_array_equal(same, pair_functions(columns, [0, 1])[0][1].dense())
+
+
 def test_functions_of_several_terms_stand_side_by_side():
     columns = [number(40, seed=1), number(0, levels=3, seed=2)]
     each = [column_functions(column) for column in columns]
