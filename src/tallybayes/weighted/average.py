@@ -31,6 +31,7 @@ from tallybayes.weighted.ways import (
     Judge,
     Part,
     PartFit,
+    PartTables,
     Way,
     best_corrected,
     held_out_shrinkage,
@@ -81,6 +82,7 @@ __all__ = [
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
+ALL = -1  # in place of the number of a part: all rows
 PARTS = 5
 MANY_ROWS, PARTS_OF_MANY = 4_000, 3  # rows above which fewer parts lose next to nothing
 SALT = 4  # of the parts
@@ -158,6 +160,8 @@ class _Search:
         self.spared = np.flatnonzero(rare & (fold < n))
         """The rows that would be left out were their classes not so rare."""
         self.everything = np.full(rows.n, True)
+        self.tables: dict[int, PartTables] = {}
+        """Of each part; the ways to learn differ in what they do with them."""
         self.among: list[tuple[str, str]] | None = None
         self.whole: PartFit | None = None
         self.stricter = 0.0
@@ -166,7 +170,7 @@ class _Search:
         if (
             options.interactions
         ):  # the mean of the parts has no more pairs than all of them may have
-            self.whole = self._part(self.everything).fit()
+            self.whole = self._part(ALL).fit()
             names = [column.name for column in self.whole.learned.columns]
             self.among = [(names[q.first], names[q.second]) for q in self.whole.learned.pairs]
         self.wide = self.few and too_many_columns(len(columns), float(rows.weight.sum()))
@@ -174,25 +178,24 @@ class _Search:
         """Whether the fit of all rows is made beside the parts; else several of them at a time may
         be too many."""
 
-    def _part(
-        self,
-        some: NDArray[np.bool_],
-        stricter: float = 0.0,
-        without: frozenset[int] = frozenset(),
-    ) -> Part:
-        more = stricter, self.among, without
-        return Part(self.columns, self.rows, some, self.p, self.options, *more)
+    def _part(self, i: int, stricter: float = 0.0, without: frozenset[int] = frozenset()) -> Part:
+        """All rows, or all but those of part i."""
+        some = self.everything if i == ALL else self.kept[i]
+        more = stricter, self.among, without, self.tables.get(i)
+        part = Part(self.columns, self.rows, some, self.p, self.options, *more)
+        self.tables[i] = part.tables
+        return part
 
     def best(self, without: Iterable[int] = ()) -> Way:
         """The best way, without some columns."""
         out, options, few = frozenset(without), self.options, self.few
 
         def way(stricter: float) -> Way:
-            each = [self.everything, *self.kept] if self.beside else self.kept
+            each = [*([ALL] if self.beside else []), *range(len(self.kept))]
             with steps("fits", len(each)) as tick:
 
-                def fit(some: NDArray[np.bool_]) -> PartFit:
-                    return self._part(some, stricter, out).fit()
+                def fit(i: int) -> PartFit:
+                    return self._part(i, stricter, out).fit()
 
                 fits = in_threads(ticking(fit, tick), each)
             of_all = fits.pop(0) if self.beside else None
@@ -212,7 +215,7 @@ class _Search:
         if found.whole:
             return found.whole
         if self.whole is None:
-            part = self._part(self.everything, self.stricter)
+            part = self._part(ALL, self.stricter)
             self.whole = part.fit()
             if found.all_that_gain:
                 self.whole = part.fit(all_that_gain=True)

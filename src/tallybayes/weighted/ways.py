@@ -27,7 +27,7 @@ from tallybayes.weighted.search import (
     Rounds,
     boosted,
 )
-from tallybayes.weighted.tables import NULL_TERM, column_tables, screened
+from tallybayes.weighted.tables import NULL_TERM, ColumnTable, column_tables, screened
 
 __all__ = [
     "HeldOutShrinkage",
@@ -231,6 +231,24 @@ N_CORRECTED_CELLS = (4, 16)  # of a number, beside its own cells where these are
 MAX_TESTED = 50_000  # rows left out that judge
 
 
+class PartTables(NamedTuple):
+    """The columns with the counts of some of the rows, and the table of each."""
+
+    columns: list[ColumnCells]
+    tables: list[ColumnTable]
+
+    @classmethod
+    def of(
+        cls, columns: list[ColumnCells], rows: LearningRows, kept: NDArray[np.bool_], p: Array
+    ) -> PartTables:
+        """Of the rows that are kept; parameters are those of :class:`Part`."""
+        if kept.all():
+            return cls(columns, column_tables(columns, p, rows))
+        own = rows.take(np.flatnonzero(kept))
+        counted = counted_in(columns, own)
+        return cls(counted, column_tables(counted, p, own))
+
+
 class Part:
     """Some of the rows, to fit a model to. The rows left out weigh nothing: they are in no count,
     and are scored as new rows are.
@@ -252,6 +270,8 @@ class Part:
         The pairs of columns that may be taken, by name; any unless given.
     without : collection of int
         Columns that are not selected.
+    tables : PartTables, optional
+        Those of these rows, where they were made already.
     """
 
     p: Array
@@ -268,25 +288,26 @@ class Part:
         stricter: float = 0.0,
         among: Iterable[tuple[str, str]] | None = None,
         without: Collection[int] = (),
+        tables: PartTables | None = None,
     ) -> None:
         self.p, self.options = p, options
         left_out = np.flatnonzero(~kept)
         self.tested: Index = left_out[thinned(rows.y[left_out], rows.n_classes, MAX_TESTED)]
-        own = rows if kept.all() else rows.take(np.flatnonzero(kept))
         self.all_columns = columns
         weighted = replace(rows, weight=np.where(kept, rows.weight, 0.0))
-        counted = columns if kept.all() else counted_in(columns, own)
-        tables, d = column_tables(counted, p, own), len(columns)
-        min_gain = min_column_gain(d, float(own.weight.sum())) + stricter
+        self.tables: PartTables = tables or PartTables.of(columns, rows, kept, p)
+        counted, found = self.tables
+        d = len(columns)
+        min_gain = min_column_gain(d, float(rows.weight[kept].sum())) + stricter
         if too_many_columns(d, float(rows.weight.sum())):
-            self.selected = [j for j, table in enumerate(tables) if table.gain >= min_gain]
+            self.selected = [j for j, table in enumerate(found) if table.gain >= min_gain]
         else:  # a column that adds nothing by itself may be in a pair
             self.selected = list(range(d))
-            tables = screened(counted, tables, p, min_gain)
+            found = screened(counted, found, p, min_gain)
         self.selected = [j for j in self.selected if j not in without]
         self.rounds: Rounds = Rounds(
             [counted[j] for j in self.selected],
-            [tables[j] for j in self.selected],
+            [found[j] for j in self.selected],
             weighted.among(self.selected),
             p,
             self.options,
