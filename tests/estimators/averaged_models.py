@@ -47,7 +47,6 @@ def averaged(models, shares):
         log_proba=last.learned.log_proba,
         gained=last.learned.gained,
         duplicates=last.learned.duplicates,
-        nearly=last.learned.nearly,
     )
     shift = sum(share * w.shift for share, w in zip(shares, weightings, strict=True))
     apart = np.zeros(len(learned.columns) + len(learned.pairs))

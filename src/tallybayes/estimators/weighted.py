@@ -67,11 +67,8 @@ class WeightedNaiveBayes(TableClassifier):
     not have adds nothing. The class prior has a share of ε = ½ / (n + ½) in each probability, with
     n the effective rows that weights were learned on, so no probability is 0 or 1.
 
-    Of equal columns one is used, and the others have weight 0. With at most 20,000 rows the same is
-    tried for two or three near-copies (numbers that leave open less than 2 % of each other's
-    variance, other columns less than a tenth of the entropy): the model is fitted with each of them
-    and with all, and the leave-one-out log-loss decides. ``schema_`` names the column that was
-    kept.
+    Of equal columns one is used, and the others have weight 0; ``schema_`` names the column that
+    was kept.
 
     Weights of rows are read in effective rows (Kish): a common factor changes nothing. A row is
     left out whole, whatever its weight. Copies of rows, as of a table that was repeated or a class

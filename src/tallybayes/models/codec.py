@@ -505,7 +505,6 @@ def _learned(given: Tree, columns: list[ColumnCells], known: Sizes, where: str) 
         "rounds": rounds,
         "weights": fit(Weights, weights, where, {**known, "n_terms": len(sizes)}),
         "corrections": corrections,
-        "nearly": {},
         "tested": np.arange(0),
         "log_proba": np.zeros((0, known["n_classes"])),
     }

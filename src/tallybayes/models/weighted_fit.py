@@ -260,8 +260,8 @@ def simplified_weighting(
         by_class=options.by_class,
         penalty=options.penalty,
     )
-    main = replace(main, nearly=before.learned.nearly)
     learned = Averaged.of_one(main, before.learned.duplicates)
+    learned = replace(learned, nearly=before.learned.nearly)
     of_rows = rows, before.unit, classes, before.prior_share
     figures, confused, _ = _figures(learned, *of_rows)
     increase = figures.log_loss - _figures(replace(learned, log_proba=full), *of_rows)[0].log_loss

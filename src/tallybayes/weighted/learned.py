@@ -56,9 +56,6 @@ class Learned:
         every column and pair, exactly, and corrected by what was learned without its fold. What
         the row has still helped to choose is a little optimistic: the weights (few), which pairs
         there are, the widths, the expected counts of other rows.
-    nearly : dict of int to int
-        Near-copies of another column, and that column, beside which they add little; they weigh
-        0.
     """
 
     columns: list[ColumnCells]
@@ -70,7 +67,6 @@ class Learned:
     offset: Annotated[Array, Shape("n_classes"), Bounded]
     tested: NDArray[np.intp]
     log_proba: Array
-    nearly: dict[int, int] = field(default_factory=dict)
 
     @property
     def sizes(self) -> list[int]:
@@ -127,7 +123,6 @@ class Learned:
             rounds=[spread(weights) for weights in self.rounds],
             weights=spread(self.weights),
             corrections=None if self.corrections is None else widened(self.corrections),
-            nearly={kept[j]: kept[other] for j, other in self.nearly.items()},
         )
 
 
@@ -156,8 +151,8 @@ class Averaged:
     duplicates : dict of int to int
         Columns with the same cells as an earlier one in all rows, and that one; they weigh 0.
     nearly : dict of int to int
-        Near-copies of another column, and that column, beside which they add little; they weigh
-        0.
+        Near-copies of another column, and that column, in a file of November 2026 or before: they
+        were left out of it.
     smooth : SmoothTables, optional
     """
 
@@ -182,7 +177,6 @@ class Averaged:
             log_proba=learned.log_proba,
             gained=np.zeros(len(learned.tested)),
             duplicates=duplicates or {},
-            nearly=learned.nearly,
         )
 
     @property

@@ -27,7 +27,7 @@ from tallybayes.weighted.search import (
     Rounds,
     boosted,
 )
-from tallybayes.weighted.tables import NULL_TERM, ColumnTable, column_tables, screened
+from tallybayes.weighted.tables import ColumnTable, column_tables
 
 __all__ = [
     "HeldOutShrinkage",
@@ -82,12 +82,9 @@ MAX_PROBABILITY = float(np.nextafter(1.0, 0.0))  # 1 − ε·(1 − p) may round
 
 
 def min_column_gain(n_columns: int, n_rows: float) -> float:
-    """The minimum leave-one-out gain of a column to be used, in nats; −inf where columns are few.
-
-    With many columns for the rows, some gain a little by chance.
-    """
-    gain = float(np.log(max(COLUMNS_PER_ROW_FACTOR * n_columns / max(n_rows, 1.0), 1e-9)))
-    return gain if gain > 0.0 else -np.inf
+    """The leave-one-out gain of a column to be used where there are too many for the rows, in nats:
+    some gain a little by chance."""
+    return float(np.log(COLUMNS_PER_ROW_FACTOR * n_columns / n_rows))
 
 
 def too_many_columns(n_columns: int, n_rows: float) -> bool:
@@ -298,13 +295,10 @@ class Part:
         self.tables: PartTables = tables or PartTables.of(columns, rows, kept, p)
         counted, found = self.tables
         d = len(columns)
-        min_gain = min_column_gain(d, float(rows.weight[kept].sum())) + stricter
+        least = -np.inf  # a column that adds nothing by itself may be in a pair
         if too_many_columns(d, float(rows.weight.sum())):
-            self.selected = [j for j, table in enumerate(found) if table.gain >= min_gain]
-        else:  # a column that adds nothing by itself may be in a pair
-            self.selected = list(range(d))
-            found = screened(counted, found, p, min_gain)
-        self.selected = [j for j in self.selected if j not in without]
+            least = min_column_gain(d, float(rows.weight[kept].sum())) + stricter
+        self.selected = [j for j in range(d) if j not in without and found[j].gain >= least]
         self.rounds: Rounds = Rounds(
             [counted[j] for j in self.selected],
             [found[j] for j in self.selected],
@@ -355,8 +349,6 @@ class PartFit:
         rounds, rows, maps = part.rounds, part.rounds.rows, []
         for t, size in enumerate(learned.sizes):
             if t < len(learned.columns):
-                if learned.choices[t] == NULL_TERM:
-                    continue
                 column = learned.columns[t]
                 few = [n for n in N_CORRECTED_CELLS if 2 * n < column.n_numbers]
                 maps += [(t, coarse(column, n)) for n in few]
@@ -396,8 +388,7 @@ class PartFit:
         little to be used."""
         gains = np.full(len(self.part.all_columns), -np.inf)
         for j, table in zip(self.part.selected, self.part.rounds.rest.tables, strict=True):
-            if table.choice != NULL_TERM:
-                gains[j] = table.gain
+            gains[j] = table.gain
         return gains
 
     def scores_without(self, column: int) -> Array:

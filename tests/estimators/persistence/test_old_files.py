@@ -57,3 +57,10 @@ def test_a_file_of_an_earlier_format_predicts_as_before(version, name, tmp_path)
     assert model.class_count_.tolist() == expected["class_count"]
     model.save(tmp_path / "m")
     assert tallybayes.load(tmp_path / "m").tally_ == model.tally_
+
+
+def test_a_near_copy_that_an_earlier_fit_left_out_is_told():
+    """Since then near-copies are columns like others."""
+    model = tallybayes.load(FOLDER / "one-learning" / "weighted-corrected.tally")
+    assert model.schema_.set_index("column").loc["near", "why"] == "nearly the same as 'a'"
+    assert "near (nearly the same as 'a')" in model.summary()

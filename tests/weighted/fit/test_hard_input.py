@@ -127,3 +127,22 @@ def test_columns_of_chance_say_nothing_where_there_are_many():
         test[name] += 1.5 * fresh
     cells = codes_in(columns, test)
     assert loss(proba(learned, cells), fresh) < 0.45  # 0.69 by the class shares
+
+
+def test_a_copy_that_differs_where_it_matters_is_used():
+    """The class is where the tariff that is listed is not the one that was paid."""
+
+    def prices(n, seed):
+        rng = np.random.default_rng(seed)
+        found = pd.DataFrame({"listed": rng.choice(list("abcd"), n), "x": rng.normal(size=n)})
+        other = rng.random(n) < 0.015
+        y = ((rng.random(n) < 0.4) | other).astype(int)
+        lower = found["listed"].map(dict(zip("abcd", "bcda", strict=True)))
+        return found.assign(paid=found["listed"].where(~other, lower)), y
+
+    (table, y), (test, fresh) = prices(3000, 0), prices(20_000, 1)
+    learned = learn(*cells_of(table, y))
+    p = proba(learned, codes_in(learned.columns, test))
+    assert (p[test["listed"] != test["paid"], 1] > 0.8).all()
+    alone = learn(*cells_of(table.drop(columns="paid"), y))
+    assert loss(p, fresh) < loss(proba(alone, codes_in(alone.columns, test)), fresh)
