@@ -182,11 +182,14 @@ class Module:
 
     @property
     def public(self) -> set[str]:
-        """The names of its ``__all__``."""
+        """The names of its ``__all__``; where that is computed, those imported as themselves."""
         for node in self.tree.body:
-            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
+            if not isinstance(node, ast.Assign) or getattr(node.targets[0], "id", "") != "__all__":
+                continue
+            if isinstance(node.value, ast.List | ast.Tuple):
                 return set(ast.literal_eval(node.value))
-        return set()
+        froms = (node for node in self.tree.body if isinstance(node, ast.ImportFrom))
+        return {alias.name for node in froms for alias in node.names if alias.name == alias.asname}
 
 
 def has_docstring(node: Any) -> bool:

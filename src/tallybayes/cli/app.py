@@ -10,6 +10,7 @@ import sys
 import textwrap
 import warnings
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import Annotated, Any, Never
 
 import typer
@@ -17,10 +18,6 @@ from typer.core import TyperCommand, TyperGroup
 
 from tallybayes import on_progress
 from tallybayes.cli import messages
-from tallybayes.cli.ask import evaluate, explain, predict, report, show, sql
-from tallybayes.cli.doctor import doctor
-from tallybayes.cli.fit import fit
-from tallybayes.cli.learn import count, forget, merge, reweight, update
 from tallybayes.cli.messages import OUTPUT, as_option, naming_output
 from tallybayes.errors import (
     LeftOutWarning,
@@ -30,7 +27,7 @@ from tallybayes.errors import (
     options_called,
 )
 
-__all__ = ["EXAMPLES", "PlainCommand", "PlainGroup", "app"]
+__all__ = ["COMMANDS", "PlainCommand", "PlainGroup", "app"]
 
 
 # ---- the help pages: plain text that fits terminals of any width ---------------------------------
@@ -145,58 +142,6 @@ def _wrapped(text: str, width: int, indent: int) -> list[str]:
     )
 
 
-# ---- examples of each command, which its help ends with ------------------------------------------
-LINES = {
-    "doctor": """
-tallybayes doctor sales.csv --target sold
-tallybayes doctor warehouse.duckdb --table customers --target sold --json
-""",
-    "fit": """
-tallybayes fit train.csv --target sold
-tallybayes fit train.csv -t sold --column id=none -o sold.tally --report sold.html
-tallybayes fit counts.csv -t survived --weight n --plain
-tallybayes fit mails/ -o spam.tally
-""",
-    "count": """
-tallybayes count monday.csv --target sold -o monday.tally
-""",
-    "predict": """
-tallybayes predict sold.tally new.csv --proba --keep id -o predictions.csv
-cat new.csv | tallybayes predict sold.tally -
-""",
-    "evaluate": """
-tallybayes evaluate sold.tally test.csv --report test.html
-""",
-    "explain": """
-tallybayes explain sold.tally new.csv --row 3
-""",
-    "update": """
-tallybayes update sold.tally tuesday.csv
-""",
-    "forget": """
-tallybayes forget sold.tally withdrawn.csv
-""",
-    "merge": """
-tallybayes merge monday.tally tuesday.tally -o week.tally
-""",
-    "reweight": """
-tallybayes reweight sold.tally train.csv
-""",
-    "show": """
-tallybayes show sold.tally --tables
-""",
-    "sql": """
-tallybayes sql sold.tally --table new --keep id --dialect postgres > score.sql
-""",
-    "report": """
-tallybayes report sold.tally test.csv -o sold.html
-""",
-}
-
-EXAMPLES = {name: f"Examples:{lines.rstrip()}" for name, lines in LINES.items()}
-"""Of each command, a line each below a heading."""
-
-
 # ---- the application -----------------------------------------------------------------------------
 class OneLine(PlainGroup):
     """A group whose errors are one line, each with the exit code that it stands for."""
@@ -295,8 +240,8 @@ def _main(
     pass
 
 
-def _quietable(run: Callable[..., None]) -> Callable[..., None]:
-    """A command with the option -q."""
+def _add(name: str, run: Callable[..., None]) -> None:
+    """Makes a function a command, with the option -q."""
     signature = inspect.signature(run, eval_str=True)
     option = typer.Option("--quiet", "-q", metavar="", help="Print errors and results only.")
     more = inspect.Parameter(
@@ -317,23 +262,28 @@ def _quietable(run: Callable[..., None]) -> Callable[..., None]:
     parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
     command.__dict__["__signature__"] = inspect.Signature(parameters)
     command.__annotations__ = {p.name: p.annotation for p in parameters}
-    return command
+    text, _, examples = inspect.cleandoc(run.__doc__ or "").partition("\n\nExamples:\n")
+    epilog = f"Examples:\n{inspect.cleandoc(examples)}" if examples else None
+    app.command(name, cls=PlainCommand, help=text, epilog=epilog)(command)
 
 
-COMMANDS: dict[str, Callable[..., None]] = {
-    "doctor": doctor,
-    "fit": fit,
-    "count": count,
-    "predict": predict,
-    "evaluate": evaluate,
-    "explain": explain,
-    "update": update,
-    "forget": forget,
-    "merge": merge,
-    "reweight": reweight,
-    "show": show,
-    "sql": sql,
-    "report": report,
+COMMANDS = {
+    "doctor": "tallybayes.cli.doctor",
+    "fit": "tallybayes.cli.fit",
+    "count": "tallybayes.cli.learn",
+    "predict": "tallybayes.cli.ask",
+    "evaluate": "tallybayes.cli.ask",
+    "explain": "tallybayes.cli.ask",
+    "update": "tallybayes.cli.learn",
+    "forget": "tallybayes.cli.learn",
+    "merge": "tallybayes.cli.learn",
+    "reweight": "tallybayes.cli.learn",
+    "show": "tallybayes.cli.ask",
+    "sql": "tallybayes.cli.ask",
+    "report": "tallybayes.cli.ask",
 }
-for name, command in COMMANDS.items():
-    app.command(name, cls=PlainCommand, epilog=EXAMPLES[name])(_quietable(command))
+"""By name, where each command is: a function of that name, whose docstring is its help page and has
+examples at its end. A command is a file and a line here."""
+
+for name, module in COMMANDS.items():
+    _add(name, getattr(import_module(module), name))

@@ -77,6 +77,10 @@ def predict(
     """Predict the class of each row, in the order of the rows.
 
     Of text, the class of each document, beside its name where it has one.
+
+    Examples:
+        tallybayes predict sold.tally new.csv --proba --keep id -o predictions.csv
+        cat new.csv | tallybayes predict sold.tally -
     """
     keep = list(dict.fromkeys(keep or []))
     if digits is not None and not proba:
@@ -136,7 +140,11 @@ def evaluate(
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
-    """Measure a model on rows, or documents, with labels."""
+    """Measure a model on rows, or documents, with labels.
+
+    Examples:
+        tallybayes evaluate sold.tally test.csv --report test.html
+    """
     need_output()
     beside = None
     if page is not None:
@@ -197,6 +205,9 @@ def explain(
     """Explain rows: what each column adds for and against their class.
 
     Of text, one document: which of its words tell the class, marked in the text.
+
+    Examples:
+        tallybayes explain sold.tally new.csv --row 3
     """
     need_output()
     keys = options.keys_of(key or [])
@@ -236,6 +247,9 @@ def show(
     """Show a model: its columns, classes, options, and with --tables its parameters.
 
     Of a model of text: its vocabulary, how good it is, and the top terms of each class.
+
+    Examples:
+        tallybayes show sold.tally --tables
     """
     need_output()
     from tallybayes.cli.files import loaded
@@ -292,6 +306,9 @@ def sql(
     """Print a model as one SELECT, which predicts rows in a database as predict does.
 
     The result has the label, prediction, and a column p(label) for each class.
+
+    Examples:
+        tallybayes sql sold.tally --table new --keep id --dialect postgres > score.sql
     """
     need_output()
     if dialect not in sql_dialects():
@@ -339,6 +356,9 @@ def report(
 
     DATA holds new rows, or rows that the model has counted: each of those is predicted without
     itself. The page is one file that needs no network.
+
+    Examples:
+        tallybayes report sold.tally test.csv -o sold.html
     """
     if lang not in LANGUAGES:
         raise Failure(f"--lang {lang!r}: the languages are {' and '.join(LANGUAGES)}", USAGE)

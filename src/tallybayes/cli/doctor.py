@@ -38,7 +38,9 @@ def doctor(
     For each column it says what it would be read as and why, and what looks wrong; and it gives the
     fit command that reads all of it as it is meant, tried on the first rows.
 
-    Examples: tallybayes doctor sales.csv --target sold; tallybayes doctor shop.duckdb --table sales
+    Examples:
+        tallybayes doctor sales.csv --target sold
+        tallybayes doctor warehouse.duckdb --table customers --target sold --json
     """
     from tallybayes import doctor as looked_at
     from tallybayes.cli.console import document, line, number_of, say, say_as_is

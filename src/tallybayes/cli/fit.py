@@ -393,6 +393,12 @@ def fit(given: FitOptions, reading: Reading) -> None:
 
     The model is naive Bayes with weighted columns, and with pairs of columns where they help. Of
     documents it is one of text, with weighted terms.
+
+    Examples:
+        tallybayes fit train.csv --target sold
+        tallybayes fit train.csv -t sold --column id=none -o sold.tally --report sold.html
+        tallybayes fit counts.csv -t survived --weight n --plain
+        tallybayes fit mails/ -o spam.tally
     """
     if given.unlabelled is not None and reading.skip_unlabelled:
         raise Failure(

@@ -49,10 +49,20 @@ def _command(action: Action, doc: str) -> Callable[..., None]:
 
 
 update: Callable[..., None] = _command(
-    "update", "Add rows to a model: it becomes the model of all rows."
+    "update",
+    """Add rows to a model: it becomes the model of all rows.
+
+    Examples:
+        tallybayes update sold.tally tuesday.csv
+    """,
 )
 forget: Callable[..., None] = _command(
-    "forget", "Remove rows from a model, as if it had never seen them."
+    "forget",
+    """Remove rows from a model, as if it had never seen them.
+
+    Examples:
+        tallybayes forget sold.tally withdrawn.csv
+    """,
 )
 
 
@@ -157,6 +167,9 @@ def count(
     """Count a part of the rows: merge adds the counts of all parts to one model.
 
     The file is a plain model of its part, which every command takes. Nothing is measured.
+
+    Examples:
+        tallybayes count monday.csv --target sold -o monday.tally
     """
     from tallybayes.cli.files import Output
     from tallybayes.model_files import need_columns
@@ -201,7 +214,11 @@ def merge(
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
-    """Merge models into the model of all their rows."""
+    """Merge models into the model of all their rows.
+
+    Examples:
+        tallybayes merge monday.tally tuesday.tally -o week.tally
+    """
     # Only the output is locked, so two commands never wait for each other. The other models are
     # read as they are at that moment; a model file is replaced whole, so each is complete.
     if len(models) < 2:
@@ -270,6 +287,9 @@ def reweight(
     """Learn weights and pairs again after update, forget or merge.
 
     DATA holds rows that the model has counted: all, or a random sample. The counts do not change.
+
+    Examples:
+        tallybayes reweight sold.tally train.csv
     """
     from tallybayes.cli.files import Output
 

@@ -6,65 +6,24 @@ the distributions of the model: nothing of naive Bayes is computed here. The col
 colour-blind readers, and classes also differ in their markers and lines.
 
 The package needs the extra ``plots``. matplotlib and seaborn are imported when something is drawn.
+A display of this package is a file and an import here.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from tallybayes.plots.class_conditional import ClassConditionalDisplay as ClassConditionalDisplay
+from tallybayes.plots.class_conditional import JointPlot as JointPlot
+from tallybayes.plots.class_conditional import PairPlot as PairPlot
+from tallybayes.plots.decision_region import DecisionRegionDisplay as DecisionRegionDisplay
+from tallybayes.plots.learning_curve import LearningCurveDisplay as LearningCurveDisplay
+from tallybayes.plots.missing import MissingDisplay as MissingDisplay
+from tallybayes.plots.nomogram import NomogramDisplay as NomogramDisplay
+from tallybayes.plots.prior import PosteriorDisplay as PosteriorDisplay
+from tallybayes.plots.prior import PriorDisplay as PriorDisplay
+from tallybayes.plots.reliability import ReliabilityDisplay as ReliabilityDisplay
+from tallybayes.plots.term import TermDisplay as TermDisplay
+from tallybayes.plots.term import WeightsDisplay as WeightsDisplay
+from tallybayes.plots.top_terms import TopTermsDisplay as TopTermsDisplay
+from tallybayes.plots.waterfall import WaterfallDisplay as WaterfallDisplay
 
-_HOME = {
-    "ClassConditionalDisplay": "tallybayes.plots.class_conditional",
-    "DecisionRegionDisplay": "tallybayes.plots.decision_region",
-    "JointPlot": "tallybayes.plots.class_conditional",
-    "LearningCurveDisplay": "tallybayes.plots.learning_curve",
-    "MissingDisplay": "tallybayes.plots.missing",
-    "NomogramDisplay": "tallybayes.plots.nomogram",
-    "PairPlot": "tallybayes.plots.class_conditional",
-    "PosteriorDisplay": "tallybayes.plots.prior",
-    "PriorDisplay": "tallybayes.plots.prior",
-    "ReliabilityDisplay": "tallybayes.plots.reliability",
-    "TermDisplay": "tallybayes.plots.term",
-    "TopTermsDisplay": "tallybayes.plots.top_terms",
-    "WaterfallDisplay": "tallybayes.plots.waterfall",
-    "WeightsDisplay": "tallybayes.plots.term",
-}
-
-__all__ = [
-    "ClassConditionalDisplay",
-    "DecisionRegionDisplay",
-    "JointPlot",
-    "LearningCurveDisplay",
-    "MissingDisplay",
-    "NomogramDisplay",
-    "PairPlot",
-    "PosteriorDisplay",
-    "PriorDisplay",
-    "ReliabilityDisplay",
-    "TermDisplay",
-    "TopTermsDisplay",
-    "WaterfallDisplay",
-    "WeightsDisplay",
-]
-
-if TYPE_CHECKING:
-    from tallybayes.plots.class_conditional import ClassConditionalDisplay, JointPlot, PairPlot
-    from tallybayes.plots.decision_region import DecisionRegionDisplay
-    from tallybayes.plots.learning_curve import LearningCurveDisplay
-    from tallybayes.plots.missing import MissingDisplay
-    from tallybayes.plots.nomogram import NomogramDisplay
-    from tallybayes.plots.prior import PosteriorDisplay, PriorDisplay
-    from tallybayes.plots.reliability import ReliabilityDisplay
-    from tallybayes.plots.term import TermDisplay, WeightsDisplay
-    from tallybayes.plots.top_terms import TopTermsDisplay
-    from tallybayes.plots.waterfall import WaterfallDisplay
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
-    raise AttributeError(f"module 'tallybayes.plots' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(set(globals()) | set(__all__))
+__all__ = sorted(name for name, value in globals().items() if isinstance(value, type))
