@@ -595,7 +595,7 @@ def counts_needed(
             there = isinstance(column, Strings) and bool((column.codes >= 0).any())
         if not there and missing == "ignore":
             continue
-        if what.is_number(name):
+        if what.reads.get(name) == "numbers":
             numbers[name] = CountNumbers(non_negative=what.least(name) == 1, grid=False)
             continue
         all_of_them = what.levels(name)
@@ -648,7 +648,7 @@ def rows_asked(
     table = table_asked(rows, list(columns))
     holds = {
         name: Held(numbers=True, dates=column.kind == "date")
-        if what.is_number(name)
+        if what.reads.get(name) == "numbers"
         else Held(strings=True, booleans=column.kind == "boolean")
         for name, column in columns.items()
     }

@@ -551,7 +551,7 @@ def row_counter(
             holds.append(IGNORED)
         elif what.is_text(name):
             holds.append(STRINGS)
-        elif what.is_number(name):
+        elif what.reads.get(name) == "numbers":
             holds.append(NUMBERS)
         else:  # a type as a key of columns= has to see the first value
             holds.append(UNDECIDED if what.by_type and name not in held else EITHER)

@@ -212,7 +212,7 @@ class TableFile(ModelFile):
             return "date"
         if known == "time" and not held.strings:
             return "time"
-        if declared.is_number(name):
+        if declared.reads.get(name) == "numbers":
             return "number"
         if not held.numbers and known != "number or text":
             return "text"  # so it was learned, by other formats or in Python

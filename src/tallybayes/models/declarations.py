@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 from collections.abc import Container, Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -83,17 +83,39 @@ class Declared:
         column's type is that of the first batch in which it has a value.
     assumed : frozenset of str
         Columns whose family nobody declared: it is that of their type.
+
+    Attributes
+    ----------
+    reads : dict
+        By column of a family or a group, what is read of it: "levels", "documents" or "numbers".
+    columns_left_out : set of str
+        The columns that are declared to be left out, whatever they hold.
+    together : dict
+        By group, what is counted of it.
+    analyzers : dict
+        By column of text, how its documents become terms.
     """
 
     families: dict[str, Any]
     groups: dict[tuple[str, ...], Any]
     by_type: tuple[tuple[tuple[str, ...], Any], ...] = ()
     assumed: frozenset[str] = frozenset()
+    reads: dict[str, str] = field(init=False, repr=False)
+    columns_left_out: set[str] = field(init=False, repr=False)
+    together: dict[tuple[str, ...], Kind] = field(init=False, repr=False)
+    analyzers: dict[str, Analyzer] = field(init=False, repr=False)
 
-    @property
-    def together(self) -> dict[tuple[str, ...], Kind]:
-        """What is counted of each group."""
-        return {names: family.together for names, family in self.groups.items()}
+    def __post_init__(self) -> None:
+        own = {name: family for name, family in self.families.items() if family is not None}
+        reads = {name: family.reads for name, family in own.items()}
+        reads |= {name: "numbers" for names in self.groups for name in names}
+        documents = {name: own[name].terms for name in own if reads[name] == "documents"}
+        vars(self).update(
+            reads=reads,
+            columns_left_out=self.families.keys() - own.keys(),
+            together={names: family.together for names, family in self.groups.items()},
+            analyzers=documents,
+        )
 
     @property
     def correlated(self) -> set[str]:
@@ -101,17 +123,12 @@ class Declared:
         together = self.together.items()
         return {name for names, kind in together if kind == "cross" for name in names}
 
-    @property
-    def grouped(self) -> set[str]:
-        """Columns that are in a group."""
-        return {name for names in self.groups for name in names}
-
     def resolved(self, table: Table, counted: Container[str] = ()) -> Declared:
         """With the families that types give to the table's columns, but for those that are declared
         by name or `counted` already."""
         families: dict[str, Any] = {}
         for name, column in table.columns.items():
-            settled = name in self.families or name in self.grouped or name in counted
+            settled = name in self.families or name in self.reads or name in counted
             if settled or isinstance(column, Empty):
                 continue
             found = [family for kinds, family in self.by_type if column.what in kinds]
@@ -122,7 +139,7 @@ class Declared:
     def completed(self, other: Declared, counted: Container[str]) -> Declared:
         """With what another model's first values settled by the same types, but for columns that
         are `counted` here already."""
-        settled = {*self.families, *self.grouped}
+        settled = {*self.families, *self.reads}
         families = {
             name: family
             for name, family in other.families.items()
@@ -142,28 +159,10 @@ class Declared:
         return self.families.get(name) is not None and name not in self.assumed
 
     def left_out(self, name: str) -> bool:
-        return name in self.families and self.families[name] is None
-
-    @property
-    def columns_left_out(self) -> set[str]:
-        """The columns that are declared to be left out, whatever they hold."""
-        return {name for name, family in self.families.items() if family is None}
+        return name in self.columns_left_out
 
     def is_text(self, name: str) -> bool:
-        return self._reads(name) in ("levels", "documents")
-
-    @property
-    def analyzers(self) -> dict[str, Analyzer]:
-        """How the documents of columns of text become terms, by column."""
-        found = ((name, family) for name, family in self.families.items() if family is not None)
-        return {name: family.terms for name, family in found if family.reads == "documents"}
-
-    def is_number(self, name: str) -> bool:
-        return self._reads(name) == "numbers" or name in self.grouped
-
-    def _reads(self, name: str) -> str | None:
-        family = self.families.get(name)
-        return None if family is None else family.reads
+        return self.reads.get(name) in ("levels", "documents")
 
     def least(self, name: str) -> int:
         """What its numbers may be: 0 anything, 1 not negative, 2 positive."""

@@ -147,34 +147,29 @@ def as_scored(table: Table, holds: Mapping[str, Held], what: Declared) -> Table:
         For a string where the model has only numbers, a date among other values, or a number that
         the declared family does not take.
     """
-    columns: dict[str, Column] = {}
+    columns = dict(table.columns)
     for name, column in table.columns.items():
-        if not isinstance(column, Empty):
-            column = _as_scored(name, column, holds.get(name), what)
+        held, reads = holds.get(name), what.reads.get(name)
+        if isinstance(column, Empty) or (held is None and reads is None):
+            continue  # nothing is known of it
+        if reads in ("levels", "documents") or (held is not None and not held.numbers):
+            if reads in (None, "numbers") and column.what == WITH_DATES:
+                _raise_two_kinds(name, OTHERS)
+            if isinstance(column, Numbers | Mixed):
+                columns[name] = levels_asked(column, Held() if held is None else held)
+            continue
+        if held is not None and held.dates:
+            column = dates_asked(name, column)
+        elif held is not None and column.what == "date":
+            raise ValueError(
+                f"column {name!r} holds dates, but the model has learned it as numbers: give "
+                "numbers, or train with dates"
+            )
+        if isinstance(column, Strings | Mixed):
+            column = numbers_in(name, column, beside=held is not None and held.strings)
+        _need_at_least(name, column, what.least(name))
         columns[name] = column
     return Table(columns, table.n_rows, table.named)
-
-
-def _as_scored(name: str, column: Column, held: Held | None, what: Declared) -> Column:
-    if what.is_text(name) or (held is not None and not held.numbers):
-        if not what.is_text(name) and _has_dates_among_others(column):
-            _raise_two_kinds(name, OTHERS)
-        if isinstance(column, Numbers | Mixed):
-            column = levels_asked(column, Held() if held is None else held)
-        return column
-    if held is None and not what.is_number(name):
-        return column  # nothing is known of it
-    if held is not None and held.dates:
-        column = dates_asked(name, column)
-    elif _are_dates(column) and not (held is None or held.dates):
-        raise ValueError(
-            f"column {name!r} holds dates, but the model has learned it as numbers: give numbers, "
-            "or train with dates"
-        )
-    if isinstance(column, Strings | Mixed):
-        column = numbers_in(name, column, beside=held is not None and held.strings)
-    _need_at_least(name, column, what.least(name))
-    return column
 
 
 def first_rows(table: Table, names: Names, what: Declared, *, has_names: bool) -> RowsToCount:
@@ -194,7 +189,7 @@ def first_rows(table: Table, names: Names, what: Declared, *, has_names: bool) -
     columns = {
         name: as_counted(name, table.columns.get(name, Empty(table.n_rows)), {}, what)
         for name in names.seen
-        if not what.left_out(name)
+        if name not in what.columns_left_out
     }
     return RowsToCount(columns, table.n_rows, table.named, names, what, has_names)
 
@@ -268,10 +263,10 @@ def rows_to_forget(
 def _arranged(
     table: Table, names: list[str], required: list[str], what: Declared, records: bool
 ) -> Table:
-    wanted = [name for name in names if not what.left_out(name)]
-    lacking = [n for n in required if not what.left_out(n) and n not in table.columns]
+    wanted = [name for name in names if name not in what.columns_left_out]
+    needed = [name for name in required if name not in what.columns_left_out]
+    lacking = [name for name in needed if name not in table.columns]
     if lacking and not records:
-        needed = [name for name in required if not what.left_out(name)]
         if not table.named and list(table.columns) != names[: len(table.columns)]:
             raise ValueError(
                 f"X has no column names, but the model was trained with columns {needed}: give a "
@@ -296,9 +291,10 @@ def as_counted(name: str, column: Column, holds: Mapping[str, Held], what: Decla
     UnseenLevel
         A ValueError: a level that is not among those declared.
     """
+    reads = what.reads.get(name)
     if isinstance(column, Empty):
         return column
-    if what.is_text(name):
+    if reads in ("levels", "documents"):
         if isinstance(column, Numbers | Mixed):
             column = strings_of(column)
         levels = what.levels(name)
@@ -306,9 +302,9 @@ def as_counted(name: str, column: Column, holds: Mapping[str, Held], what: Decla
             assert isinstance(column, Strings)
             _need_levels(name, column, levels)
         return column
-    if _has_dates_among_others(column):
+    if column.what == WITH_DATES:
         _raise_two_kinds(name, OTHERS)
-    if _are_dates(column):
+    if column.what == "date":
         if name in what.correlated:
             raise ValueError(
                 f"column {name!r} holds dates, but is in a group with covariance='full', which "
@@ -316,19 +312,11 @@ def as_counted(name: str, column: Column, holds: Mapping[str, Held], what: Decla
             )
         if holds.get(name, Held()).strings:
             _raise_two_kinds(name, "dates, but the model has learned it as strings")
-    if what.is_number(name):
+    if reads == "numbers":
         if isinstance(column, Strings | Mixed):
             column = numbers_in(name, column, beside=False)
         _need_at_least(name, column, what.least(name))
     return column
-
-
-def _are_dates(column: Column) -> bool:
-    return isinstance(column, Numbers) and column.what == "date"
-
-
-def _has_dates_among_others(column: Column) -> bool:
-    return isinstance(column, Strings) and column.what == WITH_DATES
 
 
 def _raise_two_kinds(name: str, held: str) -> NoReturn:
@@ -424,7 +412,7 @@ def dates_asked(name: str, column: Column) -> Column:
     ValueError
         For a number, or a string that is not a date.
     """
-    if isinstance(column, Empty) or _are_dates(column):
+    if isinstance(column, Empty) or column.what == "date":
         return column
     if not isinstance(column, Strings):
         numbers = column.numbers if isinstance(column, Mixed) else column

@@ -436,7 +436,7 @@ def _misfit(what: Declared, name: str, model: TableModel) -> str:
         return ""
     if what.left_out(name):
         return "its values are counted in one of them only; leave it out of both"
-    if name in what.grouped:
+    if _group(what, name):
         return "it is counted by itself in one of them; declare the group in both"
     if what.is_text(name):
         if held.numbers:
