@@ -110,7 +110,7 @@ def leave_one_out(
     warn_of_other_order(X, y, sample_weight, groups)
     X, labels = as_rows(X), label_array(y)
     check_consistent_length(X, labels, sample_weight)
-    fold = _numbered(groups, len(labels))
+    fold = read_groups(groups, len(labels))
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     found = np.empty((len(labels), len(model.classes_)))
     parts = held_out_predictions(classifier, X, labels, fold, weights, choose=False)
@@ -118,13 +118,6 @@ def leave_one_out(
         warnings.simplefilter("ignore", StaleWarning)  # what was chosen is held fixed
         for rows, log_proba in parts:
             found[rows] = log_proba
-    return found
-
-
-def _numbered(groups: Any, n_rows: int) -> NDArray[np.intp]:
-    """The number of each row's group."""
-    found = read_groups(groups, np.empty((n_rows, 0)))
-    assert found is not None
     return found
 
 
@@ -200,7 +193,7 @@ def cross_validate(
     X, labels = as_rows(X), label_array(y)
     check_consistent_length(X, labels, sample_weight)
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    together = None if groups is None else _numbered(groups, len(labels))
+    together = None if groups is None else read_groups(groups, len(labels))
     fold = _fold_of(folds, labels, together)
     if together is not None and (split := _split_group(fold, together)) is not None:
         raise ValueError(

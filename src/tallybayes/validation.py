@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections import defaultdict
+from itertools import count
 from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
@@ -33,6 +34,7 @@ from tallybayes.tables.read import is_arrow
 from tallybayes.threads import get_num_threads
 
 __all__ = [
+    "Given",
     "LeftOut",
     "as_numpy",
     "as_rows",
@@ -44,9 +46,9 @@ __all__ = [
     "like",
     "model_array",
     "places_of_labels",
+    "read_given",
     "read_groups",
     "read_labels",
-    "read_weights",
     "rows_of",
     "unfitted",
     "warn_of_other_order",
@@ -150,35 +152,67 @@ def is_missing_label(label: Any) -> bool:
     return label is None or type(label).__name__ == "NAType" or bool(label != label)
 
 
+class Given(NamedTuple):
+    """What is given beside rows.
+
+    Parameters
+    ----------
+    labels : array (n_rows,)
+    weights : float64 array (n_rows,), optional
+        None for weight 1.
+    groups : index array (n_rows,), optional
+        The number of each row's group; None where there are none.
+    """
+
+    labels: NDArray[Any]
+    weights: Array | None = None
+    groups: NDArray[np.intp] | None = None
+
+
+def read_given(X: Any, y: Any, sample_weight: Any, groups: Any, n_rows: int, whose: str) -> Given:
+    """Labels, weights and groups of the rows X, of which there are so many.
+
+    Raises
+    ------
+    ValueError
+        As of :func:`read_labels` and :func:`read_groups`, or if there is not one finite weight a
+        row.
+    """
+    warn_of_other_order(X, y, sample_weight, groups)
+    labels, weights = read_labels(y, n_rows, whose), None
+    if sample_weight is not None:  # scikit-learn looks at the number of rows only
+        rows = np.broadcast_to(0.0, (n_rows, 1))
+        weights = _check_sample_weight(as_numpy(sample_weight), rows, dtype=np.float64)
+        weights = np.ascontiguousarray(weights)
+    return Given(labels, weights, None if groups is None else read_groups(groups, n_rows))
+
+
 def warn_of_other_order(X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> None:
     """Warns where labels, weights or groups have the index of X in another order: they are matched
     to its rows by position."""
     if type(X) is np.ndarray:
         return
-    index = getattr(X, "index", None)
+    index: Any = getattr(X, "index", None)
     if not hasattr(index, "equals"):  # a list has a method of this name
         return
     for name, given in (("y", y), ("sample_weight", sample_weight), ("groups", groups)):
-        other = getattr(given, "index", None)
-        if hasattr(other, "equals") and _is_reordered(index, other):
+        other: Any = getattr(given, "index", None)
+        if other is index or not hasattr(other, "equals"):
+            continue
+        if len(index) != len(other) or index.equals(other) or index.nlevels != other.nlevels:
+            continue
+        if index.is_unique and other.is_unique:
+            reordered = bool(index.isin(other).all())
+        else:
+            mine, theirs = (i.value_counts(dropna=False) for i in (index, other))
+            reordered = len(mine) == len(theirs) and (theirs.reindex(mine.index) == mine).all()
+        if reordered:
             warn_user(
                 f"X and {name} have the same index in another order, and rows are matched by "
                 f"position: if the index says which belong together, give {name}.loc[X.index]; if "
                 f"the positions are right, {name}.set_axis(X.index)",
                 IndexOrderWarning,
             )
-
-
-def _is_reordered(index: Any, other: Any) -> bool:
-    """Whether two indexes hold the same values in different order."""
-    if index is other or len(index) != len(other) or index.equals(other):
-        return False
-    if index.nlevels != other.nlevels:
-        return False
-    if index.is_unique and other.is_unique:
-        return bool(index.isin(other).all())
-    mine, theirs = (i.value_counts(dropna=False) for i in (index, other))
-    return len(mine) == len(theirs) and bool((theirs.reindex(mine.index) == mine).all())
 
 
 def label_array(y: Any) -> NDArray[Any]:
@@ -215,21 +249,19 @@ def _without_nullable(y: Any) -> Any:
     return y.to_numpy(dtype=held)
 
 
-def read_groups(groups: Any, x: Any) -> NDArray[np.intp] | None:
-    """The groups of rows by their number, index array (n_rows,); None where there are none.
+def read_groups(groups: Any, n_rows: int) -> NDArray[np.intp]:
+    """The groups of rows by their number, index array (n_rows,).
 
     Raises
     ------
     ValueError
-        If they are not one-dimensional, not as long as x, or a value is missing.
+        If they are not one-dimensional, not one a row, or a value is missing.
     """
-    if groups is None:
-        return None
     values = label_array(groups)
-    n = x.n_rows if hasattr(x, "n_rows") else x.shape[0]
-    if values.ndim != 1 or len(values) != n:
+    if values.ndim != 1 or len(values) != n_rows:
         raise ValueError(
-            f"groups is one value a row, and X has {n} rows; got an array of shape {values.shape}"
+            f"groups is one value a row, and X has {n_rows} rows; got an array of shape "
+            f"{values.shape}"
         )
     missing = np.array([value is None or value != value for value in values.tolist()], dtype=bool)
     if missing.any():
@@ -240,14 +272,14 @@ def read_groups(groups: Any, x: Any) -> NDArray[np.intp] | None:
     return np.unique(values, return_inverse=True)[1].astype(np.intp)
 
 
-def read_labels(y: Any, x: Any, whose: str) -> NDArray[Any]:
-    """y as an array (n_rows,), as long as x.
+def read_labels(y: Any, n_rows: int, whose: str) -> NDArray[Any]:
+    """y as an array (n_rows,).
 
     Raises
     ------
     ValueError
-        If y is missing, not one-dimensional, not as long as x, mixes strings and numbers, or holds
-        NaN, NA or infinity.
+        If y is missing, not one-dimensional, not one label a row, mixes strings and numbers, or
+        holds NaN, NA or infinity.
     """
     if type(y) is not np.ndarray or y.ndim != 1:
         if y is None:
@@ -261,18 +293,37 @@ def read_labels(y: Any, x: Any, whose: str) -> NDArray[Any]:
             )
         given, y = y, column_or_1d(_without_nullable(y), warn=True)
         if y.dtype.kind in "US" and isinstance(given, list | tuple):
-            _need_strings(given)
-    if len(y) != x.shape[0]:
-        _need_as_many(y, x)
-    if y.dtype.kind in "fcO" and not _are_strings(y):
+            kinds = {type(label) for label in given}  # NumPy silently makes strings of numbers
+            if not all(issubclass(kind, str | bytes | list | tuple | np.ndarray) for kind in kinds):
+                _raise_no_order(kinds)
+    if len(y) != n_rows:
         try:
-            assert_all_finite(y, input_name="y")
-        except (
-            ValueError,
-            TypeError,
-        ) as error:
-            _raise_missing(y, error)
+            check_consistent_length(range(n_rows), y)
+        except ValueError as error:
+            raise ValueError(
+                f"{error}: X has {n_rows} rows and y {len(y)} labels. Give one label a row"
+            ) from None
     labels: NDArray[Any] = y
+    if labels.dtype.kind not in "fcO" or _are_strings(labels):
+        return labels
+    try:
+        assert_all_finite(labels, input_name="y")
+    except TypeError:  # pd.NA does not say whether it differs from itself
+        found = [i for i, v in enumerate(labels.tolist()) if type(v).__name__ == "NAType"]
+        if not found:
+            raise
+        raise ValueError(
+            f"Input y contains NA: row {found[0]} has no label. Drop such rows from X and y"
+        ) from None
+    except ValueError as error:
+        missing = np.flatnonzero(labels != labels)
+        if not missing.size:
+            raise
+        more = f" ({len(missing)} in all)" if len(missing) > 1 else ""
+        raise ValueError(
+            f"Input y contains NaN: row {missing[0]} has no label{more}. Drop such rows from X and "
+            "y"
+        ) from error
     return labels
 
 
@@ -280,75 +331,12 @@ def _are_strings(y: NDArray[Any]) -> bool:
     return y.dtype.kind == "U" or (y.dtype.kind == "O" and {*map(type, y.tolist())} == {str})
 
 
-def _need_strings(labels: Sequence[Any]) -> None:
-    """Raises ValueError for numbers among strings, of which NumPy silently makes strings."""
-    kinds = {type(label) for label in labels}
-    if not all(issubclass(kind, str | bytes | list | tuple | np.ndarray) for kind in kinds):
-        names = ", ".join(sorted(kind.__name__ for kind in kinds))
-        raise ValueError(
-            f"y mixes labels of the types {names}, which have no common order: use labels of one "
-            "type"
-        )
-
-
-def _need_as_many(y: NDArray[Any], x: Any) -> None:
-    try:
-        check_consistent_length(x, y)
-    except ValueError as error:
-        raise ValueError(
-            f"{error}: X has {x.shape[0]} rows and y {len(y)} labels. Give one label a row"
-        ) from None
-
-
-def _raise_missing(y: NDArray[Any], error: ValueError | TypeError) -> NoReturn:
-    """Raises the error that names the missing label; `error` itself where none is."""
-    if isinstance(error, TypeError):  # pd.NA does not say whether it differs from itself
-        found = [i for i, v in enumerate(y.tolist()) if type(v).__name__ == "NAType"]
-        if not found:
-            raise error
-        raise ValueError(
-            f"Input y contains NA: row {found[0]} has no label. Drop such rows from X and y"
-        ) from None
-    missing = np.flatnonzero(y != y)
-    if not missing.size:
-        raise error
-    more = f" ({len(missing)} in all)" if len(missing) > 1 else ""
-    raise ValueError(
-        f"Input y contains NaN: row {missing[0]} has no label{more}. Drop such rows from X and y"
-    ) from error
-
-
-def _raise_no_order(labels: list[Any]) -> NoReturn:
+def _raise_no_order(kinds: set[type], advice: str = "use labels of one type") -> NoReturn:
     """Raises the ValueError for labels that cannot be ordered."""
-    kinds = sorted({type(label).__name__ for label in labels})
-    unlabelled = [label for label in labels if label is None]
-    advice = "use labels of one type"
-    if unlabelled:
-        advice = "drop the rows without a label (TextNB learns from them with unlabelled='auto')"
     raise ValueError(
-        f"y mixes labels of the types {', '.join(kinds)}, which have no common order: {advice}"
+        f"y mixes labels of the types {', '.join(sorted(kind.__name__ for kind in kinds))}, which "
+        f"have no common order: {advice}"
     ) from None
-
-
-class _Numbers(dict[Any, int]):
-    """Numbers keys from 0 on, in the order in which they are first looked up."""
-
-    def __missing__(self, key: Any) -> int:
-        self[key] = number = len(self)
-        return number
-
-
-def _numbered(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
-    """The distinct labels of strings or objects in order of appearance, and each row's index among
-    them."""
-    if y.dtype.kind == "U":
-        return numbered_strings(y)
-    labels, numbers = y.tolist(), _Numbers()
-    codes = np.fromiter(map(numbers.__getitem__, labels), dtype=np.int32, count=len(labels))
-    found = list(numbers)
-    distinct = np.empty(len(found), dtype=y.dtype)
-    distinct[:] = found
-    return distinct, codes
 
 
 def labels_and_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
@@ -364,28 +352,33 @@ def labels_and_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
         if ranked is not None:
             return ranked
     if y.dtype.kind in "OUT":  # a hash table is much quicker than sorting strings
-        distinct, numbered = _numbered(y)
+        if y.dtype.kind == "U":
+            distinct, numbered = numbered_strings(y)
+        else:
+            numbers = defaultdict[Any, int](count().__next__)  # in order of appearance
+            numbered = np.fromiter(map(numbers.__getitem__, y.tolist()), np.int32, count=len(y))
+            distinct = np.empty(len(numbers), dtype=y.dtype)
+            distinct[:] = list(numbers)
         found = distinct.tolist()
         try:
             classes = np.unique(distinct)
         except TypeError:
-            _raise_no_order(found)
+            advice = "use labels of one type"
+            if None in found:
+                advice = (
+                    "drop the rows without a label (TextNB learns from them with unlabelled='auto')"
+                )
+            _raise_no_order({*map(type, found)}, advice)
         place = {label: i for i, label in enumerate(classes.tolist())}
         codes = np.array([place[label] for label in found], dtype=np.int32)[numbered]
     else:
         classes, rank = np.unique(y, return_inverse=True)
         codes = rank.astype(np.int32)
-    _need_classes(classes)
+    if not len(classes) or not _are_strings(classes):  # strings always are classes
+        with warnings.catch_warnings():  # distinct labels are not rows, of which few should differ
+            warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+            check_classification_targets(classes)
     return classes, codes
-
-
-def _need_classes(classes: NDArray[Any]) -> None:
-    """Raises where distinct labels are not classes, as strings always are."""
-    if len(classes) and _are_strings(classes):
-        return
-    with warnings.catch_warnings():  # distinct labels are not rows, of which few ought to differ
-        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-        check_classification_targets(classes)
 
 
 def _are_same(found: NDArray[Any], classes: NDArray[Any]) -> bool:
@@ -426,22 +419,6 @@ def codes_of(y: NDArray[Any], classes: NDArray[Any]) -> Codes:
             "classes=[...])."
         )
     return rank.astype(np.int32)[codes]
-
-
-def read_weights(sample_weight: Any, x: Any) -> NDArray[np.float64] | None:
-    """Weights as float64 (n_rows,), or None for weight 1.
-
-    Raises
-    ------
-    ValueError
-        If there is not one finite weight a row.
-    """
-    if sample_weight is None:
-        return None
-    if isinstance(x, Table):  # scikit-learn looks at the number of rows only
-        x = np.broadcast_to(0.0, x.shape)
-    weights = _check_sample_weight(as_numpy(sample_weight), x, dtype=np.float64)
-    return np.ascontiguousarray(weights)
 
 
 # ---- subsets of a classifier's rows and labels, and unfitted copies of classifiers ---------------

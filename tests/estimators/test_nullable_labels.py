@@ -161,7 +161,7 @@ def test_places_are_those_of_pythons_numbers(a, b):
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=20))
 def test_codes_give_the_labels_back(values):
-    labels = read_labels(pd.Series(values, dtype="Int64"), np.empty((len(values), 1)), "test")
+    labels = read_labels(pd.Series(values, dtype="Int64"), len(values), "test")
     classes, codes = labels_and_codes(labels)
     assert classes[codes].tolist() == values
     assert codes_of(labels, classes).tolist() == codes.tolist()

@@ -41,9 +41,7 @@ from tallybayes.validation import (
     label_array,
     labels_and_codes,
     like,
-    read_labels,
-    read_weights,
-    warn_of_other_order,
+    read_given,
 )
 
 if TYPE_CHECKING:
@@ -165,11 +163,10 @@ class ArrayClassifier(TallyClassifier):
         if class_weight or self.class_weight is not None:
             class_weight = self._class_weight_to_learn()
         x = self._read_rows(X, learning=True)
-        warn_of_other_order(X, y, sample_weight)
-        y = read_labels(y, x, self._name)
+        labels, given, _ = read_given(X, y, sample_weight, None, x.shape[0], self._name)
         known = self._model.schema.classes
-        codes = codes_of(y, known)
-        weights = weighted(read_weights(sample_weight, x), class_weight, known, codes)
+        codes = codes_of(labels, known)
+        weights = weighted(given, class_weight, known, codes)
         self._take_parameters()
         model = self._model.own(for_numbers=x.shape[0] * x.shape[1])
         if weights is not None and weights.min(initial=0.0) < 0.0:
@@ -193,24 +190,20 @@ class ArrayClassifier(TallyClassifier):
             )
         self._validate_params()
         class_weight = self._class_weight_to_learn()
-        x = self._first_rows(X)
-        warn_of_other_order(X, y, sample_weight)
-        y = read_labels(y, x, self._name)
-        given = read_weights(sample_weight, x)
+        x, known = self._first_rows(X), None
+        labels, given, _ = read_given(X, y, sample_weight, None, x.shape[0], self._name)
         if classes is None:
-            known, codes = labels_and_codes(y)
-            weights = weighted(given, class_weight, known, codes)
-            self._count_afresh(known, x, codes, weights).class_weight = class_weight
-            return self
-        named = label_array(classes).ravel()
-        if not len(named):
-            raise ValueError("classes= names no class: name every label that may occur")
-        if named.dtype.kind in "fcO":
-            assert_all_finite(named, input_name="classes")
-        known, _ = labels_and_codes(named)
-        codes = codes_of(y, known)
-        need_known_labels(self.class_weight, known.tolist())
-        model = self._count_afresh(known, x, codes, weighted(given, class_weight, known, codes))
+            found, codes = labels_and_codes(labels)
+        else:
+            named = label_array(classes).ravel()
+            if not len(named):
+                raise ValueError("classes= names no class: name every label that may occur")
+            if named.dtype.kind in "fcO":
+                assert_all_finite(named, input_name="classes")
+            found = known = labels_and_codes(named)[0]
+            codes = codes_of(labels, found)
+            need_known_labels(self.class_weight, found.tolist())
+        model = self._count_afresh(found, x, codes, weighted(given, class_weight, found, codes))
         model.class_weight, model.declared_classes = class_weight, known
         return self
 
@@ -292,12 +285,8 @@ class ArrayClassifier(TallyClassifier):
             of squares can show it. The estimator is then as it was before.
         """
         model = self._fitted()
-        x = self._read_rows(X, learning=True)
-        warn_of_other_order(X, y, sample_weight)
-        y = read_labels(y, x, self._name)
-        codes = codes_of(y, model.schema.classes)
-        weights = self._weights(sample_weight, x, model.schema.classes, codes)
-        batch, rows = model.count(x, codes, weights)
+        x, own, weights, _ = self._learned_rows(X, y, sample_weight, learning=True)
+        batch, rows = model.count(x, own.astype(np.int32), weights)
         model = model.own(for_numbers=x.shape[0] * x.shape[1])
         weightless = model.tally.weightless_classes(model.schema.classes[rows].tolist())
         model.subtract(batch, rows, "forget")

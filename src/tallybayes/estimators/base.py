@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from numbers import Real
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Literal, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Literal, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,9 +43,7 @@ from tallybayes.validation import (
     codes_of,
     labels_and_codes,
     like,
-    read_groups,
-    read_labels,
-    read_weights,
+    read_given,
     warn_of_other_order,
 )
 
@@ -385,6 +383,26 @@ def _in_order(given: Mapping[Any, float], classes: NDArray[Any], name: str) -> l
     return [given[label] for label in labels]
 
 
+class LearnedRows(NamedTuple):
+    """Rows that a model has counted.
+
+    Parameters
+    ----------
+    x : rows (n_rows, n_features)
+    own : index array (n_rows,)
+        The class of each row.
+    weights : float64 array (n_rows,), optional
+        What it was counted with; None for weight 1.
+    groups : index array (n_rows,), optional
+        The number of its group.
+    """
+
+    x: Any
+    own: NDArray[np.intp]
+    weights: Array | None
+    groups: NDArray[np.intp] | None
+
+
 class TallyClassifier(Reported, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base class of the naive Bayes classifiers. Not for direct use."""
 
@@ -392,35 +410,24 @@ class TallyClassifier(Reported, ClassifierMixin, BaseEstimator):  # type: ignore
     _accepted: ClassVar[frozenset[Plain]]
 
     def _validate_params(self) -> None:
-        plain = self._plain_parameters()
-        if plain is None or plain not in type(self).__dict__.get("_accepted", ()):
-            super()._validate_params()
-            self._remember(plain)
-
-    def _plain_parameters(self) -> Plain | None:
-        """The values with their types; None if one of them may change."""
         values = self._parameters()
-        types = tuple(map(type, values))
-        return (types, values) if PLAIN_TYPES.issuperset(types) else None
-
-    @classmethod
-    def _remember(cls, plain: Plain | None) -> None:
-        """Keeps what was accepted, for this class alone."""
-        if plain is not None:
-            accepted: frozenset[Plain] = cls.__dict__.get("_accepted", frozenset())
+        plain, cls = (tuple(map(type, values)), values), type(self)
+        if not PLAIN_TYPES.issuperset(plain[0]):
+            super()._validate_params()
+            return
+        accepted: frozenset[Plain] = cls.__dict__.get("_accepted", frozenset())  # of this class
+        if plain not in accepted:
+            super()._validate_params()
             kept = accepted if len(accepted) < MAX_ACCEPTED else ()
             # replaced in one step: other threads read the old set or the new one
             cls._accepted = frozenset([*kept, plain])
 
     def _parameters(self) -> tuple[Any, ...]:
-        return tuple([self.__dict__[name] for name in self._parameter_names()])
-
-    @classmethod
-    def _parameter_names(cls) -> list[str]:
+        cls = type(self)
         names: list[str] | None = cls.__dict__.get("_own_parameter_names")
         if names is None:
             names = cls._own_parameter_names = cls._get_param_names()
-        return names
+        return tuple([self.__dict__[name] for name in names])
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "class_alpha": [Interval(Real, 0, None, closed="left")],
@@ -509,11 +516,8 @@ class TallyClassifier(Reported, ClassifierMixin, BaseEstimator):  # type: ignore
         """Counts the rows of X in place of those before; see `fit` of a subclass."""
         self._validate_params()
         x = self._first_rows(X)
-        warn_of_other_order(X, y, sample_weight, groups)
-        y = read_labels(y, x, self._name)
-        given = read_weights(sample_weight, x)
-        together = read_groups(groups, x)
-        classes, codes = labels_and_codes(y)
+        labels, given, together = read_given(X, y, sample_weight, groups, x.shape[0], self._name)
+        classes, codes = labels_and_codes(labels)
         class_weight: ClassWeights = {}
         if self.class_weight is not None:
             count = np.bincount(codes, given, len(classes)).astype(np.float64)
@@ -545,13 +549,16 @@ class TallyClassifier(Reported, ClassifierMixin, BaseEstimator):  # type: ignore
             return None
         return model.class_weight  # type: ignore[no-any-return]
 
-    def _weights(
-        self, sample_weight: Any, x: Any, classes: NDArray[Any], codes: NDArray[Any]
-    ) -> Array | None:
-        """What rows of the labels ``classes[codes]`` are, or were, counted with: sample_weight
-        times the class weights that the model holds. None for weight 1."""
-        weights = read_weights(sample_weight, x)
-        return weighted(weights, self._fitted().class_weight, classes, codes)
+    def _learned_rows(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any = None, *, learning: bool = False
+    ) -> LearnedRows:
+        """Rows that the model has counted; `learning` as they were read then."""
+        model = self._fitted()
+        x, classes = self._read_rows(X, learning=learning), model.schema.classes
+        labels, given, together = read_given(X, y, sample_weight, groups, x.shape[0], self._name)
+        own = codes_of(labels, classes)
+        weights = weighted(given, model.class_weight, classes, own)
+        return LearnedRows(x, own.astype(np.intp), weights, together)
 
     def merge(self, other: TallyClassifier) -> Self:
         """Add the rows that another model has counted, in place.
@@ -690,11 +697,7 @@ class TallyClassifier(Reported, ClassifierMixin, BaseEstimator):  # type: ignore
         """log P(c | x) of rows that were learned, each by all others; see
         :func:`tallybayes.leave_one_out`."""
         model = self._fitted()
-        x = self._read_rows(X)
-        warn_of_other_order(X, y, sample_weight)
-        labels = read_labels(y, x, self._name)
-        own = codes_of(labels, model.schema.classes).astype(np.int64)
-        weights = self._weights(sample_weight, x, model.schema.classes, own)
+        x, own, weights, _ = self._learned_rows(X, y, sample_weight)
         weight = np.ones(len(own)) if weights is None else weights
         likelihood = model.likelihood_without(x, own, weight)
         prior = model.log_prior_without(own, weight)

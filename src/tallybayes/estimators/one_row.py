@@ -522,7 +522,7 @@ class LabelRule:
         array = np.asarray([label])
         if array.ndim != 1:
             raise TypeError(f"a label is a string, a number or a boolean, got {label!r}")
-        labels_and_codes(read_labels(array, array, "learn_one"))
+        labels_and_codes(read_labels(array, 1, "learn_one"))
         other = next(iter(self.known), label)
         if isinstance(label, str) != isinstance(other, str) or array.tolist() != [label]:
             raise ValueError(f"the label {label!r} is of another type than {other!r}")

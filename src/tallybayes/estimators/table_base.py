@@ -17,7 +17,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features
 
 from tallybayes.engines.contract import Labels, merged_tables
 from tallybayes.engines.tables import Shifts, collect_table
-from tallybayes.estimators.base import TallyClassifier, draw_waterfall, learning
+from tallybayes.estimators.base import LearnedRows, TallyClassifier, draw_waterfall, learning
 from tallybayes.estimators.one_row import RowByRow, as_row, labels_named, with_classes
 from tallybayes.estimators.sources import FromSources
 from tallybayes.explain.explanation import Explanation, explanation_of, top_terms_of_column
@@ -45,13 +45,9 @@ from tallybayes.tally import Moments, TableTally
 from tallybayes.threads import get_num_threads
 from tallybayes.validation import (
     as_numpy,
-    codes_of,
     label_array,
     labels_and_codes,
-    read_groups,
-    read_labels,
-    read_weights,
-    warn_of_other_order,
+    read_given,
 )
 
 __all__ = ["TableClassifier"]
@@ -159,11 +155,16 @@ class TableClassifier(RowByRow, FromSources):
         codes: NDArray[np.int32],
         weights: Any,
         groups: Index | None = None,
-    ) -> Model:
+        *,
+        declared: Any = None,
+        action: str = "fit",
+    ) -> TableModel:
+        """See the base; `declared` are classes that may occur besides."""
         aged = self._aged(weights, len(codes))
         tally = self._counted(x, Labels(classes, codes, aged), x.declared)
+        tally = with_classes(tally, declared)
         if weights is not None and weights.min(initial=0.0) < 0.0:
-            tally.need_non_negative("fit with these negative weights")
+            tally.need_non_negative(f"{action} with these negative weights")
         need_finite(tally, {}, x)
         model = self._hold(tally, x.names, x.declared, has_names=x.has_names)
         if weights is not None:
@@ -193,21 +194,14 @@ class TableClassifier(RowByRow, FromSources):
 
     def _rows_to_choose_on(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, groups: Any = None
-    ) -> tuple[Table, Index, Array | None, Index | None]:
-        """Learned rows with their classes, weights and groups, after what was chosen on rows is
-        dropped."""
+    ) -> LearnedRows:
+        """Learned rows, after what was chosen on rows is dropped."""
         self._validate_params()
         old = self._fitted()
         self._model = old.with_tally(old.tally)
         self._model.chosen = Chosen()  # what is learned again need not be kept
         self._take_held(old.tally, old.seen, old.reading.declared)
-        model = self._fitted()
-        x = self._read_rows(X)
-        warn_of_other_order(X, y, sample_weight, groups)
-        labels = read_labels(y, x, self._name)
-        own = codes_of(labels, model.schema.classes).astype(np.intp)
-        weights = self._weights(sample_weight, x, model.schema.classes, own)
-        return x, own, weights, read_groups(groups, x)
+        return self._learned_rows(X, y, sample_weight, groups)
 
     def _choose_without(
         self, X: Any, y: Any, sample_weight: ArrayLike | None, groups: Any = None
@@ -329,29 +323,21 @@ class TableClassifier(RowByRow, FromSources):
             x = self._first_rows(X, more_may_come=True)
         else:
             x = self._read_rows(X, learning=True)
-        warn_of_other_order(X, y, sample_weight, groups)
-        y = read_labels(y, x, self._name)
-        together = read_groups(groups, x)
-        known, codes = labels_and_codes(y)
-        weights = weighted(read_weights(sample_weight, x), class_weight, known, codes)
-        aged = self._aged(weights, len(codes))
-        batch = with_classes(self._counted(x, Labels(known, codes, aged), x.declared), classes)
-        if not first:
-            self._add_batch(batch, len(codes), weights, x.names, x.declared, x)
-            self._model.class_weight = class_weight
-            if weights is not None:
-                self._fitted().note_strings(x, weights)
+        labels, given, together = read_given(X, y, sample_weight, groups, x.n_rows, self._name)
+        known, codes = labels_and_codes(labels)
+        weights = weighted(given, class_weight, known, codes)
+        if first:
+            model = self._count_afresh(
+                known, x, codes, weights, together, declared=classes, action="partial_fit"
+            )
         else:
-            if weights is not None and weights.min(initial=0.0) < 0.0:
-                batch.need_non_negative("partial_fit with these negative weights")
-            need_finite(batch, {}, x)
-            model = self._hold(batch, x.names, x.declared, has_names=x.has_names)
-            model.class_weight = class_weight
+            aged = Labels(known, codes, self._aged(weights, len(codes)))
+            batch = with_classes(self._counted(x, aged, x.declared), classes)
+            self._add_batch(batch, len(codes), weights, x.names, x.declared, x)
+            model = self._fitted()
             if weights is not None:
                 model.note_strings(x, weights)
-            if self.chooses_on_rows:
-                own = places_among(known, model.schema.classes)[codes]
-                self._choose_first(x, own, aged, together)
+        model.class_weight = class_weight
         return self._declare(classes)
 
     def _declare(self, classes: Any) -> Self:
@@ -631,10 +617,9 @@ class TableClassifier(RowByRow, FromSources):
             self._forget_source(X, y, sample_weight)
             return self
         x = self._rows_to_forget(X)
-        warn_of_other_order(X, y, sample_weight)
-        y = read_labels(y, x, self._name)
-        known, codes = labels_and_codes(y)
-        weights = self._weights(sample_weight, x, known, codes)
+        labels, given, _ = read_given(X, y, sample_weight, None, x.n_rows, self._name)
+        known, codes = labels_and_codes(labels)
+        weights = weighted(given, model.class_weight, known, codes)
         batch = self._counted(x, Labels(known, codes, weights), model.reading.declared)
         rest = merged_tables(model.tally, batch * -1.0)
         self._take_rest(rest, model.seen, model.reading.declared, known.tolist(), action="forget")

@@ -26,11 +26,9 @@ from tallybayes.estimators.text_base import (
 from tallybayes.estimators.vectorizer import (
     CountedRows,
     aged,
-    groups_of,
-    labels_of,
+    given_beside,
     need_documents,
     of_own_terms,
-    weights_of,
 )
 from tallybayes.models.documents import EVENTS, PlainLearner, TextLearner, TextModel, Transforms
 from tallybayes.models.live_documents import LiveDocuments
@@ -439,10 +437,8 @@ class TextNB(DocumentClassifier):
         if self.unlabelled is not None:
             need_labels(y, "this call")
         terms, documents = self._counter.counted(X)
-        warn_of_other_order(X, y, sample_weight, groups)
-        labels = labels_of(y, len(documents), type(self).__name__)
-        weights = aged(weights_of(sample_weight, len(documents)), len(documents), half_life)
-        together = groups_of(groups, len(documents))
+        labels, weights, together = given_beside(X, y, sample_weight, groups, len(documents))
+        weights = aged(weights, len(documents), half_life)
         if weights is not None and not weights.all():  # weight 0 is not there
             kept = np.flatnonzero(weights)
             labels, weights, documents = labels[kept], weights[kept], documents.take(kept)
@@ -514,9 +510,7 @@ class TextNB(DocumentClassifier):
         batches = list(document_batches(X))
         if len(batches) != 1:
             return False
-        warn_of_other_order(X, y, sample_weight)
-        labels = labels_of(y, len(batches[0][0]), type(self).__name__)
-        weights = weights_of(sample_weight, len(labels))
+        labels, weights, _ = given_beside(X, y, sample_weight, None, len(batches[0][0]))
         classes, codes = labels_and_codes(labels)
         if among is not None:
             codes_of(classes, np.unique(label_array(among)))

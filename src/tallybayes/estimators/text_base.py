@@ -19,12 +19,10 @@ from tallybayes.estimators.vectorizer import (
     CountedRows,
     CountVectorizer,
     aged,
-    groups_of,
-    labels_of,
+    given_beside,
     need_counted,
     need_documents,
     rules_of,
-    weights_of,
 )
 from tallybayes.explain.explanation import DocumentExplanation, explain_document, top_terms
 from tallybayes.models.base import same
@@ -45,7 +43,7 @@ from tallybayes.tokens.documents import (
     as_objects,
     document_batches,
 )
-from tallybayes.validation import codes_of, warn_of_other_order
+from tallybayes.validation import codes_of, read_labels, warn_of_other_order
 
 __all__ = [
     "FEW_DOCUMENTS",
@@ -169,12 +167,9 @@ class DocumentClassifier(Reported, ClassifierMixin, BaseEstimator):  # type: ign
         if self.unlabelled is not None:
             need_labels(y, "this call")
         documents = self._counter.rows(X, model.tally)
-        warn_of_other_order(X, y, sample_weight, groups)
-        labels = labels_of(y, len(documents), type(self).__name__)
-        weights = weights_of(sample_weight, len(documents))
+        labels, weights, together = given_beside(X, y, sample_weight, groups, len(documents))
         if sample_weight is None:
             weights = aged(None, len(documents), self.half_life)
-        together = groups_of(groups, len(documents))
         return CountedRows(documents, codes_of(labels, model.tally.labels), weights, together)
 
     # ---- predicting ------------------------------------------------------------------------------
@@ -721,7 +716,7 @@ def split_labels(y: Any, n_documents: int, whose: str) -> tuple[NDArray[np.bool_
     """
     marks, minus = _marks(y)
     if not marks.any():
-        return np.ones(n_documents, dtype=bool), labels_of(y, n_documents, whose)
+        return np.ones(n_documents, dtype=bool), read_labels(y, n_documents, whose)
     if len(marks) != n_documents:
         raise ValueError(
             f"X has {n_documents} documents and y {len(marks)} labels: give one label a document, "
@@ -737,7 +732,7 @@ def split_labels(y: Any, n_documents: int, whose: str) -> tuple[NDArray[np.bool_
         some: Any = y[kept]
     else:
         some = [label for label, held in zip(as_objects(y), kept, strict=True) if held]
-    labels = labels_of(some, int(kept.sum()), whose)
+    labels = read_labels(some, int(kept.sum()), whose)
     if minus and len(set(labels.tolist())) == 1:
         raise ValueError(
             f"y holds -1 and one other label, {labels.tolist()[0]!r}, and -1 marks documents "

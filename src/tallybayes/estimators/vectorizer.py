@@ -42,7 +42,7 @@ from tallybayes.tokens import (
 from tallybayes.tokens.analyzer import TextRules, makes_terms_in_python
 from tallybayes.tokens.counting import Documents, GivenVocabulary, given_vocabulary
 from tallybayes.tokens.documents import as_objects
-from tallybayes.validation import read_groups, read_labels, read_weights
+from tallybayes.validation import Given, read_given
 
 __all__ = [
     "CountVectorizer",
@@ -53,8 +53,7 @@ __all__ = [
     "choice_of",
     "chosen_terms",
     "decoded",
-    "groups_of",
-    "labels_of",
+    "given_beside",
     "need_counted",
     "need_documents",
     "need_hashing",
@@ -66,7 +65,6 @@ __all__ = [
     "ordered_terms",
     "rules_of",
     "warn_of_capitals",
-    "weights_of",
 ]
 
 
@@ -878,17 +876,6 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
 
 
 # ---- checks of documents and labels before anything is counted -----------------------------------
-def labels_of(y: Any, n_documents: int, whose: str) -> NDArray[Any]:
-    """y as an array with one label a document.
-
-    Raises
-    ------
-    ValueError
-        As :func:`~tallybayes.validation.read_labels` does.
-    """
-    return read_labels(y, _Shape(n_documents), whose)
-
-
 def of_own_terms(terms: NDArray[Any], documents: Documents) -> tuple[NDArray[Any], Documents]:
     """Documents as rows of the terms that they have."""
     held, places = np.unique(documents.terms, return_inverse=True)
@@ -933,29 +920,21 @@ class CountedRows(NamedTuple):
         )
 
 
-def groups_of(groups: Any, n_documents: int) -> NDArray[np.intp] | None:
-    """The number of each document's group; None where there are none, or each is alone.
+def given_beside(X: Any, y: Any, sample_weight: Any, groups: Any, n_documents: int) -> Given:
+    """Labels, weights and groups of documents: without weights where all are 1, and without groups
+    where each document is alone.
 
     Raises
     ------
     ValueError
-        As :func:`~tallybayes.validation.read_groups` does.
+        As of :func:`~tallybayes.validation.read_given`, for a negative weight, or if all are 0.
     """
-    found = read_groups(groups, _Shape(n_documents))
-    return None if found is None or int(found.max(initial=0)) + 1 == n_documents else found
-
-
-def weights_of(sample_weight: Any, n_documents: int) -> NDArray[np.float64] | None:
-    """Weights of documents, float64 (n_documents,); None where all are 1.
-
-    Raises
-    ------
-    ValueError
-        If there is not one finite weight of at least 0 a document, or all are 0.
-    """
-    weights = read_weights(sample_weight, np.broadcast_to(0.0, (n_documents, 1)))
+    given = read_given(X, y, sample_weight, groups, n_documents, "TextNB")
+    together, weights = given.groups, given.weights
+    if together is not None and int(together.max(initial=0)) + 1 == n_documents:
+        given = given._replace(groups=None)
     if weights is None or (weights == 1.0).all():
-        return None
+        return given._replace(weights=None)
     if weights.min() < 0.0:
         i = int(weights.argmin())
         raise ValueError(
@@ -964,7 +943,7 @@ def weights_of(sample_weight: Any, n_documents: int) -> NDArray[np.float64] | No
         )
     if not weights.any():
         raise ValueError("all sample_weight are 0, and there is no document to count")
-    return weights
+    return given
 
 
 def aged(
@@ -1036,10 +1015,3 @@ def decoded(vectorizer: Any, documents: Any) -> Any:
     if utf8 and vectorizer.decode_error == "strict":
         return documents
     return map(vectorizer.decode, as_objects(documents))
-
-
-class _Shape:
-    """The number of rows that labels are compared with."""
-
-    def __init__(self, n: int) -> None:
-        self.shape = (n,)

@@ -32,11 +32,7 @@ from tallybayes.tables import Numbers, Table
 from tallybayes.tables.columns import frame
 from tallybayes.validation import (
     LeftOut,
-    codes_of,
     like,
-    read_groups,
-    read_labels,
-    warn_of_other_order,
 )
 from tallybayes.weighted.search import FitOptions
 
@@ -261,14 +257,16 @@ class WeightedNaiveBayes(TableClassifier):
         """Predictions of learned rows by a fit that is repeated: those that its figures are of. Of
         rows that are copies one stands for all. None for rows of less than two classes."""
         twin = copy.copy(self)
-        found = twin._learn(*twin._rows_to_choose_on(X, y, sample_weight, groups))
+        rows = twin._rows_to_choose_on(X, y, sample_weight, groups)
+        found = twin._learn(*rows)
         weighting = twin._weighted().chosen.weighting
         if found is None or weighting is None:
             return None
         log_proba = np.full((len(found.rows), len(self.classes_)), -np.inf)
         log_proba[:, places_among(weighting.classes, self.classes_)] = found.log_proba
         how: Literal["whole", "counts"] = "whole" if weighting.figures.left_out else "counts"
-        own = codes_of(read_labels(y, X, self._name)[found.rows], self.classes_)
+        known = twin._weighted().schema.classes
+        own = places_among(known, self.classes_)[rows.own[found.rows]]
         weight = found.weight / np.array(list(self.class_weight_.values()))[own]
         return LeftOut(found.rows, log_proba, weight, how, weighting.figures)
 
@@ -359,11 +357,7 @@ class WeightedNaiveBayes(TableClassifier):
             raise ValueError(f"max_terms is a whole number from 1 on, got {max_terms!r}")
         self._weighting("simplify")
         model, twin = self._weighted(), copy.copy(self)
-        x = self._read_rows(X)
-        warn_of_other_order(X, y, sample_weight, groups)
-        labels = read_labels(y, x, self._name)
-        own = codes_of(labels, model.schema.classes).astype(np.intp)
-        given = self._weights(sample_weight, x, model.schema.classes, own)
+        x, own, given, together = self._learned_rows(X, y, sample_weight, groups)
         weight = weights_to_choose_on("weights are learned", model, own, given)
         shorter = simplified_weighting(
             model,
@@ -372,7 +366,7 @@ class WeightedNaiveBayes(TableClassifier):
             own,
             weight,
             int(max_terms),
-            read_groups(groups, x),
+            together,
             prior_is_given=self.class_prior is not None,
         )
         twin._weighted().hold(*shorter)

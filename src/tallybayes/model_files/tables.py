@@ -614,7 +614,8 @@ def _groups(table: Table, plan: Plan) -> NDArray[np.intp] | None:
     """The number of each row's group; None where there are no groups."""
     if plan.group is None:
         return None
-    return read_groups(np.array(values_of(table.columns[plan.group]), dtype=object), table)
+    groups = np.array(values_of(table.columns[plan.group]), dtype=object)
+    return read_groups(groups, table.n_rows)
 
 
 # ---- files of any kind: the one place that sees what kind of model a file holds ------------------

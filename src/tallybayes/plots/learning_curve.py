@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from tallybayes.plots.data import class_codes, need_fitted
@@ -119,7 +118,7 @@ class LearningCurveDisplay:
         n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         class_codes(labels, n_rows, None)
         refit = not subject.learns_in_parts
-        together = read_groups(groups, np.empty((n_rows, 0)))
+        together = None if groups is None else read_groups(groups, n_rows)
         model = subject.unlearned()
         curve = learning_curve(model, X, labels, seed, groups=together, refit=refit)
         if curve is None:

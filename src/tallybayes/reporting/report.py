@@ -134,7 +134,7 @@ def report_of(
 
     warn_of_other_order(X, y, sample_weight, groups)
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    together = read_groups(groups, np.empty((len(y), 0)))
+    together = None if groups is None else read_groups(groups, len(y))
     content = content_of(subject_of(model), X, y, weight, learned, together)
     return Report(document_of(content, _about(about or {}, y)), lang)
 
