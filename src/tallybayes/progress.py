@@ -252,14 +252,6 @@ def in_notebook() -> bool:
     return shell is not None and hasattr(shell, "kernel")
 
 
-def _is_wanted() -> bool:
-    """Whether a bar may be shown here and now."""
-    if _wanted is not None:
-        return _wanted
-    seen = in_notebook() or (sys.stderr is not None and sys.stderr.isatty())
-    return seen and os.environ.get("TALLYBAYES_PROGRESS") != "0"
-
-
 class NotebookBar:
     """A bar in the output of a notebook's cell.
 
@@ -335,8 +327,11 @@ def learning_shown(what: str) -> AbstractContextManager[None]:
     what : str
         Such as "NaiveBayes.fit".
     """
-    within = getattr(_busy, "now", False)
-    return _bar_beside(what) if not within and _is_wanted() else nullcontext()
+    wanted = _wanted
+    if wanted is None:
+        seen = in_notebook() or (sys.stderr is not None and sys.stderr.isatty())
+        wanted = seen and os.environ.get("TALLYBAYES_PROGRESS") != "0"
+    return _bar_beside(what) if wanted and not getattr(_busy, "now", False) else nullcontext()
 
 
 @contextmanager

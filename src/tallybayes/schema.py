@@ -71,13 +71,7 @@ class Columns:
 
     def __post_init__(self) -> None:
         if self.open and self.levels:
-            n_levels = np.array([len(self.levels[0]) + self._n_cells_beside], dtype=np.int64)
-            object.__setattr__(self, "n_levels", n_levels)
-
-    @property
-    def _n_cells_beside(self) -> int:
-        """The number of cells of an open column for the levels that it does not name."""
-        return 0
+            object.__setattr__(self, "n_levels", np.array([len(self.levels[0])], dtype=np.int64))
 
     @property
     def key(self) -> tuple[tuple[str, ...] | None, str]:
@@ -190,9 +184,10 @@ class SomeLevels(Columns):
 
     n_all: int = 0
 
-    @property
-    def _n_cells_beside(self) -> int:
-        return 1
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        assert self.n_levels is not None
+        object.__setattr__(self, "n_levels", self.n_levels + 1)  # the cell of all others
 
     def _parts(self) -> list[bytes]:
         return [*super()._parts(), f"some of {self.n_all}".encode()]

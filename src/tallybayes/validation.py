@@ -84,16 +84,12 @@ class LeftOut(NamedTuple):
 
 # ---- arrays of other libraries, where scikit-learn's array API dispatch is on --------------------
 # The kernels read memory of the host, so rows, labels and weights are moved to NumPy, and
-# predictions are moved back to the library and the device of the rows.
-def _is_array(x: Any) -> bool:
-    """Whether x's class offers its memory; for attributes of its own a frame may look among its
-    columns, which of Spark Connect are on a server."""
-    return hasattr(type(x), "__dlpack__")
-
-
+# predictions are moved back to the library and the device of the rows. The class of an array offers
+# its memory; for an attribute of its own a frame may look among its columns, which of Spark Connect
+# are on a server.
 def _library(x: Any) -> Any:
     """The array API namespace of x; None for NumPy, for no array, and where dispatch is off."""
-    if isinstance(x, np.ndarray) or not _is_array(x):
+    if isinstance(x, np.ndarray) or not hasattr(type(x), "__dlpack__"):
         return None
     if not get_config()["array_api_dispatch"]:
         return None
@@ -106,7 +102,7 @@ def _library(x: Any) -> Any:
 def as_numpy(x: Any) -> Any:
     """x, or the same values in NumPy where it is an array that scikit-learn dispatches on; what a
     masked array hides is a missing value."""
-    if not _is_array(x):  # frames and lists
+    if not hasattr(type(x), "__dlpack__"):  # frames and lists
         return x
     if isinstance(x, np.ma.MaskedArray):
         return _unmasked(x)

@@ -60,12 +60,6 @@ def _class_weights(codes: Codes, n_classes: int, weights: Weights) -> tuple[Arra
     return total, rest - (total - weight)
 
 
-def _missing(column: Numbers) -> NDArray[np.bool_]:
-    """Which rows have no value; (0,) where the type has none."""
-    values = np.asarray(column.values)
-    return np.isnan(values) if values.dtype.kind == "f" else np.zeros(0, dtype=bool)
-
-
 def _numbers(
     columns: Mapping[str, Numbers],
     codes: Codes,
@@ -76,7 +70,11 @@ def _numbers(
     """Moments and grid counts of columns of numbers; missing values are left out, and a column
     without others has no group. `everyone` is the weight of each class."""
     n, moments = len(everyone[0]), dict[str, Moments]()
-    whole = [name for name, column in columns.items() if not _missing(column).any()]
+    whole = [
+        name
+        for name, column in columns.items()
+        if column.values.dtype.kind != "f" or not np.isnan(column.values).any()
+    ]
     used = slice(3) if weights is None else np.flatnonzero(weights)[:3]
     for start in range(0, len(whole), MAX_COLUMNS_AT_ONCE):
         names = whole[start : start + MAX_COLUMNS_AT_ONCE]
@@ -112,7 +110,8 @@ def _moments_of_one(
     name: str, column: Numbers, codes: Codes, weights: Weights, n_classes: int
 ) -> Moments:
     """The moments of a column, of the rows that have a value."""
-    values, there = np.ascontiguousarray(column.values), ~_missing(column)
+    values = np.ascontiguousarray(column.values)
+    there = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(len(values), dtype=bool)
     if not there.all():
         values, codes = values[there], codes[there]
         weights = None if weights is None else weights[there]

@@ -16,14 +16,6 @@ __all__ = ["read"]
 MAX_COPIED_ROWS = 4096  # rows that are copied in less time than pandas takes to make a series
 
 
-def _holds_arrow_strings(dtype: Any) -> bool:
-    if isinstance(dtype, pd.ArrowDtype):
-        from tallybayes.tables.arrow import is_text
-
-        return is_text(dtype.pyarrow_dtype)
-    return isinstance(dtype, pd.StringDtype) and dtype.storage.startswith("pyarrow")
-
-
 def _read_column(series: Any, name: str, left_out: Container[str]) -> Column:
     dtype = series.dtype
     if isinstance(dtype, pd.CategoricalDtype):
@@ -59,12 +51,6 @@ def _read_column(series: Any, name: str, left_out: Container[str]) -> Column:
     return read_objects(series.to_numpy(dtype=object), name, left_out)
 
 
-def _all_numbers(dtypes: Any) -> bool:
-    """Whether all columns are numbers of one type of NumPy."""
-    several = set(dtypes)
-    return len(several) == 1 and isinstance(d := several.pop(), np.dtype) and d.kind in "iuf"
-
-
 def read(frame: Any, threads: int = 1, left_out: Container[str] = ()) -> Table:
     """A pandas.DataFrame.
 
@@ -83,15 +69,22 @@ def read(frame: Any, threads: int = 1, left_out: Container[str] = ()) -> Table:
         if str(name) in names:
             raise ValueError(f"two columns are named {name!s} as text: rename one")
         names[str(name)] = None
-    if len(frame) <= MAX_COPIED_ROWS and _all_numbers(frame.dtypes):
+    types = set(frame.dtypes) if len(frame) <= MAX_COPIED_ROWS else set()
+    if len(types) == 1 and isinstance(one := types.pop(), np.dtype) and one.kind in "iuf":
         values = frame.to_numpy()
         return Table(
             {n: read_array(values[:, j], n) for j, n in enumerate(names)}, len(frame), True
         )
     series = dict(zip(names, (one for _, one in frame.items()), strict=True))
-    strings = {
-        k: s.array.__arrow_array__() for k, s in series.items() if _holds_arrow_strings(s.dtype)
-    }
+    strings = {}
+    for name, one in series.items():
+        in_arrow = isinstance(one.dtype, pd.StringDtype) and one.dtype.storage.startswith("pyarrow")
+        if isinstance(one.dtype, pd.ArrowDtype):
+            from tallybayes.tables.arrow import is_text
+
+            in_arrow = is_text(one.dtype.pyarrow_dtype)
+        if in_arrow:
+            strings[name] = one.array.__arrow_array__()
     read: dict[str, Column] = read_strings(strings, threads)
     columns = {k: read[k] if k in read else _read_column(s, k, left_out) for k, s in series.items()}
     return Table(columns, len(frame), True)
