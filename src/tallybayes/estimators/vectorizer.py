@@ -34,12 +34,11 @@ from tallybayes.tokens import (
     WORDS,
     Frequencies,
     SortedTerms,
-    compiled_rules,
     count_given,
     count_hashed,
     count_vocabulary,
 )
-from tallybayes.tokens.analyzer import TextRules, makes_terms_in_python
+from tallybayes.tokens.analyzer import Analyzer, makes_terms_in_python
 from tallybayes.tokens.counting import Documents, GivenVocabulary, given_vocabulary
 from tallybayes.tokens.documents import as_objects
 from tallybayes.validation import Given, read_given
@@ -48,8 +47,8 @@ __all__ = [
     "CountVectorizer",
     "CountedRows",
     "TermWeighting",
-    "VocabularyVectorizer",
     "aged",
+    "analyzer_of",
     "choice_of",
     "chosen_terms",
     "decoded",
@@ -63,12 +62,11 @@ __all__ = [
     "need_terms",
     "of_own_terms",
     "ordered_terms",
-    "rules_of",
     "warn_of_capitals",
 ]
 
 
-# ---- the vocabulary of a vectorizer: strings by column, as a dict when asked for, and compiled ---
+# ---- scikit-learn's CountVectorizer, counted by the kernel ---------------------------------------
 try:  # which of scikit-learn's versions and settings has arrays, and which matrices
     from sklearn.utils._sparse import _align_api_if_sparse as _as_sklearn_has_it
 except ImportError:  # before 1.8
@@ -77,125 +75,7 @@ except ImportError:  # before 1.8
         return sp.csr_matrix(x)
 
 
-class VocabularyVectorizer(peer.CountVectorizer):  # type: ignore[misc]
-    """Base class of CountVectorizer: its fitted state. Not for direct use."""
-
-    n_features: int | None
-
-    @property
-    def vocabulary_(self) -> dict[str, int]:
-        """The column of each term, shape (n_terms,)."""
-        if "_vocabulary" not in vars(self):
-            if "_terms" not in vars(self):
-                raise AttributeError(
-                    f"this {type(self).__name__} has no vocabulary_ yet: call fit first"
-                )
-            self._vocabulary = dict(
-                zip(self._terms.strings(), range(len(self._terms)), strict=True)
-            )
-        return self._vocabulary
-
-    @vocabulary_.setter
-    def vocabulary_(self, vocabulary: dict[str, int]) -> None:
-        self.__dict__.pop("_terms", None)
-        self.__dict__.pop("_compiled", None)
-        self._vocabulary = vocabulary
-
-    @vocabulary_.deleter
-    def vocabulary_(self) -> None:
-        for name in ("_terms", "_compiled", "_vocabulary"):
-            self.__dict__.pop(name, None)
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """The terms in the order of their columns.
-
-        Parameters
-        ----------
-        input_features : object
-            Not used.
-
-        Returns
-        -------
-        ndarray of object, shape (n_terms,)
-            The terms.
-        """
-        self._need_vocabulary("get_feature_names_out")
-        self._check_known()
-        if "_terms" in vars(self):
-            return np.array([*self._terms.strings(), None], dtype=object)[:-1]
-        names: NDArray[np.object_] = super().get_feature_names_out()
-        return names
-
-    def _term_array(self) -> NDArray[Any]:
-        """As :meth:`get_feature_names_out`, in NumPy's strings of variable width."""
-        known = vars(self).get("_terms")
-        if isinstance(known, SortedTerms):
-            return known.array()
-        names: NDArray[Any] = self.get_feature_names_out().astype(np.dtypes.StringDType())
-        return names
-
-    def inverse_transform(self, X: Any) -> list[NDArray[np.str_]]:
-        """The terms of each row that has some of them.
-
-        Parameters
-        ----------
-        X : array or sparse matrix, shape (n_documents, n_terms)
-            Counts.
-
-        Returns
-        -------
-        list of ndarray of str
-            The terms of each document.
-        """
-        self._need_vocabulary("inverse_transform")
-        found: list[NDArray[np.str_]] = super().inverse_transform(X)
-        return found
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return self.n_features is not None or bool({"_terms", "_vocabulary"} & set(vars(self)))
-
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = dict(super().__getstate__())
-        state.pop("_compiled", None)  # made again from the terms
-        return state
-
-    def _check_known(self) -> None:
-        if "_terms" not in vars(self):
-            self._check_vocabulary()
-
-    def _need_vocabulary(self, asked: str) -> None:
-        if self.n_features is not None:
-            raise ValueError(
-                f"with n_features={self.n_features} terms are hashed and not kept, so that "
-                f"{asked} has nothing to name them by: omit n_features to keep a vocabulary"
-            )
-
-    def _n_terms(self) -> int:
-        return len(self._terms) if "_terms" in vars(self) else len(self._vocabulary)
-
-    def _given(self, rules: TextRules) -> GivenVocabulary:
-        """The vocabulary for the kernel, kept until it or the rules change."""
-        terms = vars(self).get("_terms") or self._vocabulary
-        stop_words = self.get_stop_words() or ()
-        key = (id(rules), id(terms), len(terms), frozenset(stop_words))
-        if vars(self).get("_compiled", (None,))[0] != key:
-            columns = terms if isinstance(terms, SortedTerms) else ordered_terms(terms)
-            self._compiled = (key, given_vocabulary(rules, stop_words, columns), rules)
-        return self._compiled[1]
-
-    def _matrix(self, rows: Any, columns: int) -> Any:
-        pointers, indices, counts = rows
-        if self.binary:
-            counts.fill(1)
-        x = sp.csr_array(
-            (counts, indices, pointers), shape=(len(pointers) - 1, columns), copy=False
-        )
-        x.has_sorted_indices = x.has_canonical_format = True
-        return _as_sklearn_has_it(x)
-
-
-# ---- scikit-learn's CountVectorizer, counted by the kernel ---------------------------------------
-class CountVectorizer(VocabularyVectorizer):
+class CountVectorizer(peer.CountVectorizer):  # type: ignore[misc]
     r"""Documents to counts of terms, as scikit-learn's CountVectorizer, at many times its speed.
 
     Parameters, tokens, ``vocabulary_`` and matrix are those of
@@ -319,7 +199,7 @@ class CountVectorizer(VocabularyVectorizer):
             binary=binary,
             dtype=dtype,
         )
-        self.n_features = n_features
+        self.n_features: int | None = n_features
 
     def fit(self, raw_documents: Any, y: Any = None) -> Self:
         """Learn the vocabulary.
@@ -408,7 +288,29 @@ class CountVectorizer(VocabularyVectorizer):
         """
         before = dict(vars(self))
         try:
-            return self._learned(raw_documents)
+            need_several(raw_documents)
+            analyzer = self._check()
+            if self.n_features is not None:
+                return self._hashed(analyzer, raw_documents)
+            if analyzer is None:
+                return self._counted_by_python(raw_documents)
+            self._validate_vocabulary()
+            if self.fixed_vocabulary_:
+                warn_of_capitals(self)
+                return self.transform(raw_documents)
+            assert analyzer.rules is not None
+            terms, rows = count_vocabulary(
+                analyzer.rules,
+                decoded(self, raw_documents),
+                stop_words=analyzer.stop_words,
+                choose=choice_of(self),
+                dtype=self.dtype,
+                threads=get_num_threads(),
+            )
+            need_terms(len(terms))
+            del self.vocabulary_
+            self._terms = terms
+            return self._matrix(rows, len(terms))
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -435,14 +337,14 @@ class CountVectorizer(VocabularyVectorizer):
             If a document is not text.
         """
         need_several(raw_documents)
-        rules = self._rules()
+        analyzer = self._kernel()
         if self.n_features is not None:
-            return self._hashed(rules, raw_documents)
+            return self._hashed(analyzer, raw_documents)
         self._check_known()
-        if rules is None:
+        if analyzer is None:
             return _sorted(super().transform(as_objects(raw_documents)))
         rows = count_given(
-            self._given(rules),
+            self._given(analyzer),
             decoded(self, raw_documents),
             dtype=self.dtype,
             threads=get_num_threads(),
@@ -480,39 +382,28 @@ class CountVectorizer(VocabularyVectorizer):
             as_words.token_pattern = CJK
         return peer.CountVectorizer.build_analyzer(as_words)
 
-    def _learned(self, documents: Any) -> Any:
+    def _check(self) -> Analyzer | None:
+        """How the kernel makes the terms, or None where Python makes them; after the parameters
+        were checked, with a warning of those that have no effect."""
         self._validate_params()
-        need_several(documents)
-        self._validate_ngram_range()
-        rules = self._rules()
-        self._warn_of_unused()
+        analyzer = self._kernel()
+        if self.analyzer != "cjk":
+            self._warn_for_unused_params()
         if self.n_features is not None:
-            return self._hashed(rules, documents)
-        if rules is None:
-            return _sorted(super().fit_transform(as_objects(documents)))
-        self.build_analyzer()  # stop words that the analyzer would not give are warned of
-        self._validate_vocabulary()
-        if self.fixed_vocabulary_:
-            warn_of_capitals(self)
-            return self.transform(documents)
-        terms, rows = count_vocabulary(
-            rules,
-            decoded(self, documents),
-            stop_words=self.get_stop_words() or (),
-            choose=choice_of(self),
-            dtype=self.dtype,
-            threads=get_num_threads(),
-        )
-        need_terms(len(terms))
-        del self.vocabulary_
-        self._terms = terms
-        return self._matrix(rows, len(terms))
+            need_hashing(self, analyzer)
+        elif analyzer is not None:
+            self.build_analyzer()  # stop words that the analyzer would not give are warned of
+        return analyzer
 
-    def _rules(self) -> TextRules | None:
-        """The kernel's rules; None where Python makes the tokens."""
+    def _counted_by_python(self, documents: Any) -> Any:
+        """What :meth:`fit_transform` makes where Python makes the terms."""
+        return _sorted(super().fit_transform(as_objects(documents)))
+
+    def _kernel(self) -> Analyzer | None:
+        """How the kernel makes the terms; None where Python makes the tokens."""
         self._validate_ngram_range()
-        rules = rules_of(self)
-        if rules is None and not makes_terms_in_python(self):
+        analyzer = analyzer_of(self)
+        if analyzer is None and not makes_terms_in_python(self):
             self.build_tokenizer()  # which refuses a pattern that is none
             warn_user(
                 f"token_pattern={self.token_pattern!r} has no compiled kernel: Python's re finds "
@@ -520,28 +411,129 @@ class CountVectorizer(VocabularyVectorizer):
                 f"{WORDS!r} and {MARKS!r}.",
                 SlowTokensWarning,
             )
-        return rules
+        return analyzer
 
     def _validate_ngram_range(self) -> None:
         need_ngrams(self.ngram_range)
 
-    def _warn_of_unused(self) -> None:
-        if self.analyzer != "cjk":
-            self._warn_for_unused_params()
-
-    def _hashed(self, rules: TextRules | None, documents: Any) -> Any:
-        need_hashing(self, rules)
-        assert rules is not None
+    def _hashed(self, analyzer: Analyzer | None, documents: Any) -> Any:
+        need_hashing(self, analyzer)
+        assert analyzer is not None
+        assert analyzer.rules is not None
         assert self.n_features is not None
         rows = count_hashed(
-            rules,
+            analyzer.rules,
             decoded(self, documents),
             int(self.n_features),
-            stop_words=self.get_stop_words() or (),
+            stop_words=analyzer.stop_words,
             dtype=self.dtype,
             threads=get_num_threads(),
         )
         return self._matrix(rows, int(self.n_features))
+
+    # ---- the vocabulary: strings by column, as a dict when asked for, and compiled ---------------
+    @property
+    def vocabulary_(self) -> dict[str, int]:
+        """The column of each term, shape (n_terms,)."""
+        if "_vocabulary" not in vars(self):
+            if "_terms" not in vars(self):
+                raise AttributeError(
+                    f"this {type(self).__name__} has no vocabulary_ yet: call fit first"
+                )
+            self._vocabulary = dict(
+                zip(self._terms.strings(), range(len(self._terms)), strict=True)
+            )
+        return self._vocabulary
+
+    @vocabulary_.setter
+    def vocabulary_(self, vocabulary: dict[str, int]) -> None:
+        self.__dict__.pop("_terms", None)
+        self.__dict__.pop("_compiled", None)
+        self._vocabulary = vocabulary
+
+    @vocabulary_.deleter
+    def vocabulary_(self) -> None:
+        for name in ("_terms", "_compiled", "_vocabulary"):
+            self.__dict__.pop(name, None)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """The terms in the order of their columns.
+
+        Parameters
+        ----------
+        input_features : object
+            Not used.
+
+        Returns
+        -------
+        ndarray of object, shape (n_terms,)
+            The terms.
+        """
+        self._need_vocabulary("get_feature_names_out")
+        self._check_known()
+        if "_terms" in vars(self):
+            return np.array([*self._terms.strings(), None], dtype=object)[:-1]
+        names: NDArray[np.object_] = super().get_feature_names_out()
+        return names
+
+    def inverse_transform(self, X: Any) -> list[NDArray[np.str_]]:
+        """The terms of each row that has some of them.
+
+        Parameters
+        ----------
+        X : array or sparse matrix, shape (n_documents, n_terms)
+            Counts.
+
+        Returns
+        -------
+        list of ndarray of str
+            The terms of each document.
+        """
+        self._need_vocabulary("inverse_transform")
+        found: list[NDArray[np.str_]] = super().inverse_transform(X)
+        return found
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self.n_features is not None or bool({"_terms", "_vocabulary"} & set(vars(self)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())
+        state.pop("_compiled", None)  # made again from the terms
+        return state
+
+    def _check_known(self) -> None:
+        if "_terms" not in vars(self):
+            self._check_vocabulary()
+
+    def _need_vocabulary(self, asked: str) -> None:
+        if self.n_features is not None:
+            raise ValueError(
+                f"with n_features={self.n_features} terms are hashed and not kept, so that "
+                f"{asked} has nothing to name them by: omit n_features to keep a vocabulary"
+            )
+
+    def _n_terms(self) -> int:
+        return len(self._terms) if "_terms" in vars(self) else len(self._vocabulary)
+
+    def _given(self, analyzer: Analyzer) -> GivenVocabulary:
+        """The vocabulary for the kernel, kept until it or the rules change."""
+        terms, rules = vars(self).get("_terms") or self._vocabulary, analyzer.rules
+        assert rules is not None
+        key = (id(rules), id(terms), len(terms), frozenset(analyzer.stop_words))
+        if vars(self).get("_compiled", (None,))[0] != key:
+            columns = terms if isinstance(terms, SortedTerms) else ordered_terms(terms)
+            self._compiled = (key, given_vocabulary(rules, analyzer.stop_words, columns), rules)
+        return self._compiled[1]
+
+    def _matrix(self, rows: Any, columns: int) -> Any:
+        pointers, indices, counts = rows
+        if self.binary:
+            counts.fill(1)
+        x = sp.csr_array(
+            (counts, indices, pointers), shape=(len(pointers) - 1, columns), copy=False
+        )
+        x.has_sorted_indices = x.has_canonical_format = True
+        return _as_sklearn_has_it(x)
 
 
 def _sorted(x: Any) -> Any:
@@ -635,22 +627,25 @@ def _documents(share: float, n: int) -> float:
 
 
 # ---- the kernel's rules for a vectorizer's parameters, if the kernel supports them ---------------
-def rules_of(vectorizer: Any) -> TextRules | None:
-    """The kernel's rules for the parameters of a CountVectorizer; None where Python makes the
-    terms."""
+def analyzer_of(vectorizer: Any) -> Analyzer | None:
+    """How the kernel makes terms by the parameters of a CountVectorizer; None where Python makes
+    them."""
     if makes_terms_in_python(vectorizer):
         return None
     shortest, longest = vectorizer.ngram_range
-    return compiled_rules(
+    analyzer = Analyzer(
         vectorizer.analyzer,
         vectorizer.token_pattern,
-        lowercase=bool(vectorizer.lowercase),
-        strip_accents=vectorizer.strip_accents or None,
-        ngram_range=(int(shortest), int(longest)),
+        (int(shortest), int(longest)),
+        bool(vectorizer.lowercase),
+        vectorizer.strip_accents or None,
+        tuple(vectorizer.get_stop_words() or ()),
+        vectorizer.n_features,
     )
+    return None if analyzer.rules is None else analyzer
 
 
-def need_hashing(vectorizer: Any, rules: TextRules | None) -> None:
+def need_hashing(vectorizer: Any, analyzer: Analyzer | None) -> None:
     """Raise where the parameters of a CountVectorizer do not let terms be hashed.
 
     Raises
@@ -667,7 +662,7 @@ def need_hashing(vectorizer: Any, rules: TextRules | None) -> None:
             f"n_features={n} hashes terms without counting them first, so that {clash[0]} has no "
             "meaning: omit one of the two"
         )
-    if rules is None:
+    if analyzer is None:
         raise ValueError(
             f"n_features={n} needs an analyzer that is compiled: hashing has no Python path. Omit "
             f"preprocessor and tokenizer, and use token_pattern {WORDS!r} or {MARKS!r}, or the "
@@ -709,7 +704,7 @@ def warn_of_capitals(vectorizer: Any) -> None:
         warnings.warn(
             "Upper case characters found in vocabulary while 'lowercase' is True. These entries "
             "will not be matched with any documents",
-            stacklevel=4,
+            stacklevel=3,
         )
 
 

@@ -90,7 +90,7 @@ def text_form(classifier: Any, documents: Documents) -> TextForm | str:
     options = classifier._counter.options
     if options["n_features"] is not None:
         return "buckets"
-    splitting = splitting_of(classifier._counter._vectorizer)
+    splitting = splitting_of(classifier._counter.vectorizer)
     if splitting is None:
         return "analyzer"
     model = classifier._fitted()

@@ -43,6 +43,8 @@ __all__ = [
     "makes_terms_in_python",
     "marked",
     "named_in_words",
+    "no_documents",
+    "rows_of_terms",
     "words_left_out",
 ]
 
@@ -383,22 +385,18 @@ class Analyzer:
             How many; the result does not depend on it.
         """
         if not len(documents):
-            return self._nothing(0)
+            dtype: Any = np.int64 if self.n_features is not None else np.dtypes.StringDType()
+            return np.zeros(0, dtype=dtype), no_documents(0)
         if self.n_features is not None:
             pointers, buckets, counts = self._hashed(documents, threads)
             held, places = np.unique(buckets.astype(np.int64), return_inverse=True)
-            return held, _rows(pointers, places, counts, len(held))
+            return held, rows_of_terms(pointers, places, counts, len(held))
         if self.rules is None:
             return self._of_python(documents)
         terms, rows = count_vocabulary(
             self.rules, documents, stop_words=self.stop_words, dtype=np.int32, threads=threads
         )
-        return terms.array(), _rows(*rows, len(terms))
-
-    def _nothing(self, n: int) -> tuple[Terms, Documents]:
-        dtype: Any = np.int64 if self.n_features is not None else np.dtypes.StringDType()
-        none = np.zeros(0, dtype=np.int32)
-        return np.zeros(0, dtype=dtype), Documents(np.zeros(n + 1, dtype=np.int64), none, none, 0)
+        return terms.array(), rows_of_terms(*rows, len(terms))
 
     def _hashed(self, documents: Sequence[str], threads: int) -> Any:
         assert self.rules is not None
@@ -467,12 +465,14 @@ class KnownTerms:
         """
         analyzer, n = self.analyzer, len(self.terms)
         if not n or not len(documents):
-            return analyzer._nothing(len(documents))[1]
+            return no_documents(len(documents))
         if analyzer.n_features is not None:
             return self._of_buckets(*analyzer._hashed(documents, threads))
         if analyzer.rules is None:
             return _of_counters([Counter(analyzer._terms(d)) for d in documents], self._place)
-        return _rows(*count_given(self._given, documents, dtype=np.int32, threads=threads), n)
+        return rows_of_terms(
+            *count_given(self._given, documents, dtype=np.int32, threads=threads), n
+        )
 
     def _of_buckets(
         self, pointers: NDArray[Any], buckets: NDArray[np.int32], counts: NDArray[Any]
@@ -480,12 +480,19 @@ class KnownTerms:
         at = np.minimum(np.searchsorted(self.terms, buckets), len(self.terms) - 1)
         held = self.terms[at] == buckets
         ends = np.concatenate([[0], np.cumsum(held)])
-        return _rows(ends[pointers], at[held], counts[held], len(self.terms))
+        return rows_of_terms(ends[pointers], at[held], counts[held], len(self.terms))
 
 
-def _rows(
+def no_documents(n: int) -> Documents:
+    """Documents without a term."""
+    none = np.zeros(0, dtype=np.int32)
+    return Documents(np.zeros(n + 1, dtype=np.int64), none, none, 0)
+
+
+def rows_of_terms(
     pointers: NDArray[Any], places: NDArray[Any], counts: NDArray[Any], n_terms: int
 ) -> Documents:
+    """Documents from the parts of a CSR matrix."""
     terms = places.astype(np.int32, copy=False)
     return Documents(pointers.astype(np.int64), terms, counts, n_terms)
 
@@ -495,4 +502,4 @@ def _of_counters(counters: list[Counter[str]], place: dict[str, int]) -> Documen
     rows = [sorted((place[t], n) for t, n in one.items() if t in place) for one in counters]
     ends = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
     cells = np.array([*chain.from_iterable(rows)], dtype=np.int32).reshape(-1, 2)
-    return _rows(ends, cells[:, 0], np.ascontiguousarray(cells[:, 1]), len(place))
+    return rows_of_terms(ends, cells[:, 0], np.ascontiguousarray(cells[:, 1]), len(place))
