@@ -12,7 +12,7 @@ from tallybayes.errors import DependentRowsWarning
 from tallybayes.weighted import ridge as ridges
 from tallybayes.weighted.document_learning import DocumentScorer, learn_documents
 from tallybayes.weighted.documents import BinWeights, learn_bin_weights
-from tallybayes.weighted.ridge import Features, RidgeProblem, TfidfColumns, solve_together
+from tallybayes.weighted.ridge import Features, RidgeProblem, TfidfColumns, solve_together, spread
 
 
 def topics(n, k, seed, words=200):
@@ -127,7 +127,7 @@ def test_a_ridge_does_not_depend_on_the_penalties_before(k):
     np.testing.assert_allclose(later.scores, columns.gram(later.a), atol=1e-3)
     losses = []
     for problem in (later, at_once):
-        own = log_softmax(problem.ridge_scores, axis=1)[np.arange(300), y]
+        own = log_softmax(spread(problem.scores, problem.n_classes), axis=1)[np.arange(300), y]
         losses.append(-own.sum() + 0.5 * 0.3 * float((problem.a * problem.scores).sum()))
     assert abs(losses[0] - losses[1]) < 2e-5 * 300
 
@@ -137,8 +137,8 @@ def test_the_ridge_is_where_its_gradient_vanishes(k):
     columns, y = tfidf_of_topics(k)
     problem = ridge_of(columns, y, k)
     solve_together([problem], 0.3)
-    u = problem.coefficients().astype(float)
-    P = np.exp(log_softmax(problem.ridge_scores, axis=1))
+    u = columns.coefficients(problem.a).astype(float)
+    P = np.exp(log_softmax(spread(problem.scores, problem.n_classes), axis=1))
     rest = np.eye(k)[y] - P
     X = np.stack([columns.gram(e) for e in np.eye(300, dtype=np.float32)[:, :, None]])[:, :, 0]
     if k == 2:

@@ -355,8 +355,17 @@ class TextNB(DocumentClassifier):
     def _learner(self) -> TextLearner:
         """What the parameters say of counting and reading."""
         transforms = Transforms(self.tf, self.idf, self.length_normalize)
-        if self.model in ("weighted", "bernoulli"):
-            _need_no_transforms(self.model, transforms)
+        given = [name for name, value in transforms._asdict().items() if value]
+        if given and self.model in ("weighted", "bernoulli"):
+            why = (
+                "it counts documents with a term, whatever their number of occurrences"
+                if self.model == "bernoulli"
+                else "it learns weights in their place"
+            )
+            raise ValueError(
+                f"model={self.model!r} takes no {given[0]}={getattr(self, given[0])!r}: {why}. "
+                f"Omit {given[0]}, or use model='multinomial' or 'complement'"
+            )
         if self.model != "weighted":
             return PlainLearner(self.model, float(self.alpha), transforms)
         if self.alpha != 1.0:
@@ -842,18 +851,3 @@ class TextNB(DocumentClassifier):
             left_out=True,
         )
         return LeftOut(kept[some], held_out.log_proba[order], weight, "whole", figures)
-
-
-def _need_no_transforms(model: str, transforms: Transforms) -> None:
-    """Raises ValueError where a transform is asked for that the model does not take."""
-    given = [name for name, value in transforms._asdict().items() if value]
-    if given:
-        why = (
-            "it counts documents with a term, whatever their number of occurrences"
-            if model == "bernoulli"
-            else "it learns weights in their place"
-        )
-        raise ValueError(
-            f"model={model!r} takes no {given[0]}={getattr(transforms, given[0])!r}: {why}. Omit "
-            f"{given[0]}, or use model='multinomial' or 'complement'"
-        )

@@ -56,7 +56,6 @@ __all__ = [
     "need_counted",
     "need_documents",
     "need_hashing",
-    "need_ngrams",
     "need_no_choice",
     "need_several",
     "need_terms",
@@ -414,7 +413,30 @@ class CountVectorizer(peer.CountVectorizer):  # type: ignore[misc]
         return analyzer
 
     def _validate_ngram_range(self) -> None:
-        need_ngrams(self.ngram_range)
+        """Raise unless two whole numbers give the shortest and the longest n-grams.
+
+        Raises
+        ------
+        ValueError
+            For one number or three, or for n-grams that cannot be.
+        TypeError
+            For a number that is not whole.
+        """
+        given = f"Invalid value for ngram_range={self.ngram_range}: "
+        if len(self.ngram_range) != 2:
+            raise ValueError(
+                f"{given}give two numbers, the shortest and the longest n-grams, such as (1, 2)"
+            )
+        shortest, longest = self.ngram_range
+        if not (isinstance(shortest, Integral) and isinstance(longest, Integral)):
+            raise TypeError(
+                f"{given}the shortest and the longest n-grams are whole numbers, such as (1, 2)"
+            )
+        if not 1 <= int(shortest) <= int(longest):
+            raise ValueError(
+                f"{given}n-grams have from 1 token on, and the lower boundary must not be larger "
+                "than the upper boundary"
+            )
 
     def _hashed(self, analyzer: Analyzer | None, documents: Any) -> Any:
         need_hashing(self, analyzer)
@@ -667,34 +689,6 @@ def need_hashing(vectorizer: Any, analyzer: Analyzer | None) -> None:
             f"n_features={n} needs an analyzer that is compiled: hashing has no Python path. Omit "
             f"preprocessor and tokenizer, and use token_pattern {WORDS!r} or {MARKS!r}, or the "
             "analyzer 'char', 'char_wb' or 'cjk'"
-        )
-
-
-def need_ngrams(ngram_range: Any) -> None:
-    """Raise unless two whole numbers give the shortest and the longest n-grams.
-
-    Raises
-    ------
-    ValueError
-        For one number or three, or for n-grams that cannot be.
-    TypeError
-        For a number that is not whole.
-    """
-    if len(ngram_range) != 2:
-        raise ValueError(
-            f"Invalid value for ngram_range={ngram_range}: give two numbers, the shortest and the "
-            "longest n-grams, such as (1, 2)"
-        )
-    shortest, longest = ngram_range
-    if not (isinstance(shortest, Integral) and isinstance(longest, Integral)):
-        raise TypeError(
-            f"Invalid value for ngram_range={ngram_range}: the shortest and the longest n-grams "
-            "are whole numbers, such as (1, 2)"
-        )
-    if not 1 <= int(shortest) <= int(longest):
-        raise ValueError(
-            f"Invalid value for ngram_range={ngram_range}: n-grams have from 1 token on, and the "
-            "lower boundary must not be larger than the upper boundary"
         )
 
 

@@ -269,14 +269,13 @@ def finished(
     if penalty is None:
         return LearnedDocuments(reading, weights, None, figures), held_out
     columns = TfidfColumns.of(documents, documents.tf, features)
-    problem = RidgeProblem(columns, weights.scores(learning.sums), y, learning.weight)
-    begin = np.zeros_like(problem.a)
-    begin[rows] = a
-    problem.start_at(begin)
+    start = np.zeros((len(y), a.shape[1]), dtype=np.float32)
+    start[rows] = a
+    problem = RidgeProblem(columns, weights.scores(learning.sums), y, learning.weight, start)
     solve_together([problem], penalty)
     by, by_ridge = map(float, scale.weights)
     scaled = BinWeights(by * weights.weights, by * weights.intercept + scale.intercept)
-    found = Ridge(penalty, features, np.float32(by_ridge) * problem.coefficients())
+    found = Ridge(penalty, features, np.float32(by_ridge) * columns.coefficients(problem.a))
     return LearnedDocuments(reading, scaled, found, figures), held_out
 
 

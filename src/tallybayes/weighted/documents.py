@@ -122,22 +122,9 @@ class BinWeights(NamedTuple):
         return found
 
 
-class _Offset(NamedTuple):
-    """ω and β of the penalty of the intercepts."""
-
-    penalty: float
-    toward: Array
-
-    @classmethod
-    def of(cls, y: NDArray[np.int32], weight: Array, n_classes: int, shares: bool) -> _Offset:
-        if not shares:
-            return cls(OFFSET, np.zeros(n_classes))
-        log_counts = np.log(np.bincount(y, weight, n_classes) + 1.0)
-        return cls(OFFSET_OF_SHARES, log_counts - log_counts.mean())
-
-
 class _Loss:
-    """The penalised loss at a point, with what its derivatives need."""
+    """The penalised loss at a point, with what its derivatives need; `omega` and `beta` are of the
+    penalty of the intercepts."""
 
     def __init__(
         self,
@@ -145,22 +132,19 @@ class _Loss:
         y: NDArray[np.int32],
         weight: Array,
         ridge: Array,
-        offset: _Offset,
+        omega: float,
+        beta: Array,
         at: BinWeights,
     ) -> None:
         self.sums, self.y, self.weight = sums, y, weight
-        self.ridge, self.offset, self.at = ridge, offset, at
-        self.beyond = at.intercept - offset.toward
+        self.ridge, self.omega, self.beta, self.at = ridge, omega, beta, at
+        self.beyond = at.intercept - beta
         self.proba, loss = probabilities_and_loss(at.scores(sums), y)
         self.value = (
             float(weight @ loss)
             + 0.5 * float(self.ridge @ at.weights**2)
-            + offset.penalty * float(self.beyond @ self.beyond)
+            + omega * float(self.beyond @ self.beyond)
         )
-
-    def elsewhere(self, at: BinWeights) -> _Loss:
-        """The loss at another point."""
-        return _Loss(self.sums, self.y, self.weight, self.ridge, self.offset, at)
 
     def searched(self, step: Array, gradient: Array) -> _Loss | None:
         """The loss at a step that lowers it enough, with weights of at least 0; None where no
@@ -170,7 +154,8 @@ class _Loss:
             weights = np.maximum(self.at.weights + length * step[:n_bins], 0.0)
             intercept = self.at.intercept + length * step[n_bins:]
             moved = np.concatenate([weights - self.at.weights, intercept - self.at.intercept])
-            there = self.elsewhere(BinWeights(weights, intercept))
+            at = BinWeights(weights, intercept)
+            there = _Loss(self.sums, self.y, self.weight, self.ridge, self.omega, self.beta, at)
             if there.value <= self.value + 1e-4 * float(gradient @ moved):
                 return there
             length *= 0.5
@@ -182,7 +167,7 @@ class _Loss:
         rest *= self.weight[:, None]
         flat = self.sums.reshape(-1, self.sums.shape[2])
         in_weights = rest.ravel() @ flat + self.ridge * self.at.weights
-        in_intercept = rest.sum(axis=0) + 2.0 * self.offset.penalty * self.beyond
+        in_intercept = rest.sum(axis=0) + 2.0 * self.omega * self.beyond
         return np.concatenate([in_weights, in_intercept])
 
     def hessian(self) -> Array:
@@ -205,25 +190,23 @@ class _Loss:
         found[g:, :g] = found[:g, g:].T
         found[g:, g:] = np.diag(weighted.sum(axis=0)) - half.T @ half
         found[np.arange(g), np.arange(g)] += self.ridge
-        found[np.arange(g, g + k), np.arange(g, g + k)] += 2.0 * self.offset.penalty
+        found[np.arange(g, g + k), np.arange(g, g + k)] += 2.0 * self.omega
         return found
 
     def newton_step(self, hessian: Array, gradient: Array) -> Array:
-        """−H⁻¹g; a weight of 0 whose gradient would lower it stays."""
+        """−H⁻¹g; a weight of 0 whose gradient would lower it stays.
+
+        Rows and columns are divided by the roots of the diagonal: where one document is far longer
+        than the others, sums of bins differ by many orders of magnitude.
+        """
         n_bins = len(self.at.weights)
         free = np.ones(len(gradient), dtype=bool)
         free[:n_bins] = (self.at.weights > 0.0) | (gradient[:n_bins] < 0.0)
-        step = np.zeros_like(gradient)
-        step[free] = -_solved(hessian[np.ix_(free, free)], gradient[free])
+        step, some = np.zeros_like(gradient), hessian[np.ix_(free, free)]
+        size = np.sqrt(some.diagonal())
+        found = solve(some / np.outer(size, size), gradient[free] / size, assume_a="pos")
+        step[free] = -(found / size)
         return step
-
-
-def _solved(hessian: Array, gradient: Array) -> Array:
-    """H⁻¹g. Rows and columns are divided by the roots of the diagonal: where one document is far
-    longer than the others, sums of bins differ by many orders of magnitude."""
-    size = np.sqrt(hessian.diagonal())
-    found: Array = solve(hessian / np.outer(size, size), gradient / size, assume_a="pos") / size
-    return found
 
 
 def learn_bin_weights(
@@ -256,10 +239,13 @@ def learn_bin_weights(
     squares = np.einsum("i,ikg,ikg->g", weight, sums, sums)
     scale = np.sqrt(squares / (total * sums.shape[1])) + 1e-3
     ridge = penalty * scale**2
-    offset = _Offset.of(y, weight, sums.shape[1], shares)
+    omega, beta = OFFSET, np.zeros(sums.shape[1])
+    if shares:
+        log_counts = np.log(np.bincount(y, weight, sums.shape[1]) + 1.0)
+        omega, beta = OFFSET_OF_SHARES, log_counts - log_counts.mean()
     if not start.intercept.any():
-        start = BinWeights(start.weights, offset.toward)
-    at = _Loss(sums, y, weight, ridge, offset, start)
+        start = BinWeights(start.weights, beta)
+    at = _Loss(sums, y, weight, ridge, omega, beta, start)
     hessian: Array | None = None
     for _ in range(MAX_STEPS):
         gradient = at.gradient()

@@ -94,10 +94,6 @@ class Features:
         column = np.where(chosen, np.cumsum(chosen) - 1, -1).astype(np.int32)
         return cls(column, np.log((n_documents + 1.0) / (frequency + 1.0)) + 1.0)
 
-    @property
-    def n(self) -> int:
-        return int(self.column.max(initial=-1)) + 1
-
 
 @dataclass(frozen=True, eq=False)
 class TfidfColumns:
@@ -118,7 +114,12 @@ class TfidfColumns:
     def of(cls, documents: Documents, tf: Values, features: Features) -> TfidfColumns:
         """The columns of some documents."""
         found = _kernels.tfidf_columns(
-            documents.indptr, documents.terms, tf, features.column, features.idf, features.n
+            documents.indptr,
+            documents.terms,
+            tf,
+            features.column,
+            features.idf,
+            int(features.column.max(initial=-1)) + 1,
         )
         return cls(*found)
 
@@ -162,12 +163,6 @@ class _Pair:
         self.s, self.s_scores, self.y, self.y_scores = s, s_scores, y, y_scores
         self.curvature = _dot(s_scores, y)
 
-    def under(self, more: np.float32) -> _Pair:
-        """The same step where the penalty is so much higher."""
-        return _Pair(
-            self.s, self.s_scores, self.y + more * self.s, self.y_scores + more * self.s_scores
-        )
-
 
 class _End(NamedTuple):
     """The state that a descent hands to the next: its penalty, X Xᵀ times its gradient, and its
@@ -199,6 +194,8 @@ class RidgeProblem:
     y : int32 array (n_documents,)
     weight : float64 array (n_documents,)
         0 for documents that are held out.
+    a : float32 array (n_documents, n), optional
+        Where the first descent starts, at XᵀA; n = 1 for two classes. By default at 0.
     """
 
     columns: TfidfColumns
@@ -207,25 +204,19 @@ class RidgeProblem:
     weight: Array
 
     def __init__(
-        self, columns: TfidfColumns, offset: Array, y: NDArray[np.int32], weight: Array
+        self,
+        columns: TfidfColumns,
+        offset: Array,
+        y: NDArray[np.int32],
+        weight: Array,
+        a: Values | None = None,
     ) -> None:
         self.columns, self.offset, self.y, self.weight = columns, offset, y, weight
         self.n_classes: int = offset.shape[1]
         n = 1 if self.n_classes == 2 else self.n_classes
-        self.a: Values = np.zeros((len(y), n), dtype=np.float32)
-        self.scores: Values = np.zeros_like(self.a)
+        self.a: Values = np.zeros((len(y), n), dtype=np.float32) if a is None else a
+        self.scores: Values = np.zeros_like(self.a) if a is None else columns.gram(a)
         self._end: _End | None = None
-
-    @property
-    def ridge_scores(self) -> Array:
-        """x U, float64 (n_documents, n_classes)."""
-        return spread(self.scores, self.n_classes).astype(np.float64)
-
-    def start_at(self, a: Values) -> None:
-        """Starts the next descent at XᵀA."""
-        self.a = a
-        self.scores = self.columns.gram(a)
-        self._end = None
 
     def _point(self, a: Values, scores: Values, penalty: float, squares: float) -> _Point:
         rest, losses = probabilities_and_loss(self.offset + spread(scores, self.n_classes), self.y)
@@ -247,7 +238,11 @@ class RidgeProblem:
         else:
             more = np.float32(penalty - self._end.penalty)
             gradient_scores = self._end.gradient_scores + more * self.scores
-            pairs = [p for pair in self._end.pairs if (p := pair.under(more)).curvature > 0.0]
+            moved = (  # the same steps under the other penalty
+                _Pair(p.s, p.s_scores, p.y + more * p.s, p.y_scores + more * p.s_scores)
+                for p in self._end.pairs
+            )
+            pairs = [pair for pair in moved if pair.curvature > 0.0]
         enough = TOLERANCE * float(self.weight.sum())
         for _ in range(MAX_STEPS):
             d, d_scores = self._direction(at.gradient, gradient_scores, pairs, penalty)
@@ -304,10 +299,6 @@ class RidgeProblem:
             more = factor - np.float32(_dot(pair.y_scores, q) / pair.curvature)
             q, q_scores = _plus(q, more, pair.s), _plus(q_scores, more, pair.s_scores)
         return -q, -q_scores
-
-    def coefficients(self) -> Values:
-        """U = XᵀA, float32 (n_columns, n), n = 1 for two classes."""
-        return self.columns.coefficients(self.a)
 
 
 def solve_together(problems: Sequence[RidgeProblem], penalty: float) -> None:
@@ -640,37 +631,6 @@ class PathEnd(NamedTuple):
     held_out: HeldOutPredictions
 
 
-class _Fold(NamedTuple):
-    """A ridge without some documents, and those."""
-
-    problem: RidgeProblem
-    out: NDArray[np.bool_]
-
-    def scores(self) -> Array:
-        """Of the documents that are held out, below the ridge and of the ridge, float64
-        (n_documents, n_classes, 2)."""
-        problem, out = self.problem, self.out
-        found: Array = np.stack([problem.offset[out], problem.ridge_scores[out]], axis=2)
-        return found
-
-
-def _folds(
-    learning: LearningDocuments, tenth: Index, columns: TfidfColumns, weights: BinWeights
-) -> list[_Fold]:
-    """As many folds as hold out enough documents, and as there is work for."""
-    width = 1 if learning.n_classes == 2 else learning.n_classes
-    enough = -(-MAX_HELD_OUT * FOLDS // len(learning.y))
-    n = min(FOLDS, enough, max(1, MAX_WORK // max(1, len(columns.values) * width)))
-    folds = []
-    for f in range(n):
-        out = tenth // 2 == f
-        without = learning.weights_without(out, weights)
-        weight = np.where(out, 0.0, learning.weight)
-        offset = without.scores(learning.sums)
-        folds.append(_Fold(RidgeProblem(columns, offset, learning.y, weight), out))
-    return folds
-
-
 def follow_path(
     learning: LearningDocuments, features: Features, weights: BinWeights, *, sample: bool
 ) -> PathEnd:
@@ -688,17 +648,31 @@ def follow_path(
     documents, y = learning.documents, learning.y
     columns = TfidfColumns.of(documents, documents.tf, features)
     tenth = learning.folds(2 * FOLDS)
-    folds = _folds(learning, tenth, columns, weights)
-    rows = np.concatenate([np.flatnonzero(fold.out) for fold in folds])
+    # as many folds as hold out enough documents, and as there is work for
+    width = 1 if learning.n_classes == 2 else learning.n_classes
+    enough = -(-MAX_HELD_OUT * FOLDS // len(y))
+    n = min(FOLDS, enough, max(1, MAX_WORK // max(1, len(columns.values) * width)))
+    problems, places = [], []
+    for f in range(n):
+        held = tenth // 2 == f
+        offset = learning.weights_without(held, weights).scores(learning.sums)
+        weight = np.where(held, 0.0, learning.weight)
+        problems.append(RidgeProblem(columns, offset, y, weight))
+        places.append(np.flatnonzero(held))
+    rows = np.concatenate(places)
     out = HeldOut(y[rows], learning.weight[rows], tenth[rows] % 2 == 0, sample)
     tried, ends, least = [], [], np.inf
     with steps("penalties of a ridge", 1 + len(PENALTIES)) as tick:
         for penalty in (None, *PENALTIES):
             if penalty is not None:
-                solve_together([fold.problem for fold in folds], penalty)
-            found = out.scaled(np.concatenate([fold.scores() for fold in folds]))
+                solve_together(problems, penalty)
+            scores = [
+                np.stack([p.offset[own], spread(p.scores[own], p.n_classes)], axis=2)
+                for p, own in zip(problems, places, strict=True)
+            ]
+            found = out.scaled(np.concatenate(scores))
             tried += found
-            ends += [(penalty, folds[0].problem.a)] * len(found)
+            ends += [(penalty, problems[0].a)] * len(found)
             least = min(least, found[0].brier)
             tick()
             if found[0].brier > STOP_RATIO * least:
