@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LIVE",
     "LOCK",
-    "Reported",
+    "Classifier",
     "TallyClassifier",
     "class_prior_of",
     "draw_waterfall",
@@ -170,19 +170,73 @@ def draw_waterfall(explanation: Any, **options: Any) -> Any:
     return WaterfallDisplay.from_explanation(explanation, **options)
 
 
-class Reported:
-    """A classifier that shows itself, in a notebook and on one page. Not for direct use."""
+class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """What classifiers of rows and of documents share: they are equal where they hold the same, are
+    saved, and show themselves in a notebook and on one page. Not for direct use."""
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two models are of one class and hold the same parameters, schema and counts, and
+        whatever was chosen or learned on rows beside them. Two that are not fitted are compared by
+        their parameters."""
+        if not isinstance(other, Classifier):
+            return NotImplemented
+        if self is other:
+            return True
+        if type(self) is not type(other) or not same(
+            self.get_params(deep=False), other.get_params(deep=False)
+        ):
+            return False
+        fitted: bool = self.__sklearn_is_fitted__()
+        if fitted != other.__sklearn_is_fitted__():
+            return False
+        return not fitted or self._holds_the_same(other)
+
+    def _holds_the_same(self, other: Any) -> bool:
+        """Whether another fitted model of the class and the parameters holds the same."""
+        return bool(self._fitted().equals(other._fitted()))
+
+    def __hash__(self) -> int:
+        """Of the class alone: a model may be a key, and stays one when it learns."""
+        return hash(type(self))
+
+    def __getstate__(self) -> Any:
+        state = dict(super().__getstate__())
+        state.pop(LOCK, None)
+        return state
+
+    def save(self, path: str | os.PathLike[str] | BinaryIO) -> None:
+        """Write the model to a file that :func:`tallybayes.load` reads.
+
+        The file is a safetensors file with a checksum. It holds counts, terms of text, parameters
+        and what was learned, no rows and no code; an existing file is replaced whole or not at all.
+        A file opened for writing bytes may be given in place of a path.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to write.
+
+        Raises
+        ------
+        ModelFileError
+            A ValueError: labels, parameters or an analyzer that a file cannot hold.
+        OSError
+            If the file cannot be written.
+        """
+        from tallybayes.estimators.saving import save
+
+        save(self, path)
 
     def __dir__(self) -> list[str]:
         """The attributes that can be read: a model that lost all its rows has fewer."""
         return [name for name in object.__dir__(self) if _has(self, name)]
 
     def _repr_html_inner(self) -> str:
-        html: str = super()._repr_html_inner()  # type: ignore[misc]
+        html: str = super()._repr_html_inner()
         return html + _learned(self)
 
     def _repr_mimebundle_(self, **more: Any) -> dict[str, str]:
-        found: dict[str, str] = super()._repr_mimebundle_(**more)  # type: ignore[misc]
+        found: dict[str, str] = super()._repr_mimebundle_(**more)
         if "text/html" in found:
             found["text/html"] += _learned(self)
         return found
@@ -403,7 +457,7 @@ class LearnedRows(NamedTuple):
     groups: NDArray[np.intp] | None
 
 
-class TallyClassifier(Reported, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TallyClassifier(Classifier):
     """Base class of the naive Bayes classifiers. Not for direct use."""
 
     _own_parameter_names: ClassVar[list[str]]
@@ -504,11 +558,6 @@ class TallyClassifier(Reported, ClassifierMixin, BaseEstimator):  # type: ignore
             twin._model = self._model.sharing()
         return twin
 
-    def __getstate__(self) -> Any:
-        state = dict(super().__getstate__())
-        state.pop(LOCK, None)
-        return state
-
     # ---- learning --------------------------------------------------------------------------------
     def _fit_rows(
         self, X: Any, y: Any, sample_weight: ArrayLike | None, groups: Any = None
@@ -600,27 +649,6 @@ class TallyClassifier(Reported, ClassifierMixin, BaseEstimator):  # type: ignore
         if type(other) is not int or other != 0:
             return NotImplemented
         return copy.copy(self)
-
-    def __eq__(self, other: object) -> bool:
-        """Whether two models are of one class and hold the same parameters, schema and counts, and
-        whatever was chosen or learned on rows beside them. Two that are not fitted are compared by
-        their parameters."""
-        if not isinstance(other, TallyClassifier):
-            return NotImplemented
-        if self is other:
-            return True
-        if type(self) is not type(other) or not same(
-            self.get_params(deep=False), other.get_params(deep=False)
-        ):
-            return False
-        fitted = self.__sklearn_is_fitted__()
-        if fitted != other.__sklearn_is_fitted__():
-            return False
-        return not fitted or self._fitted().equals(other._fitted())
-
-    def __hash__(self) -> int:
-        """Of the class alone: a model may be a key, and stays one when it learns."""
-        return hash(type(self))
 
     def with_class_prior(self, p: ArrayLike | Mapping[Any, float]) -> Self:
         """The same counts under another class prior, as a new model.
@@ -865,30 +893,7 @@ class TallyClassifier(Reported, ClassifierMixin, BaseEstimator):  # type: ignore
         """Everything that was counted. The model takes a copy before it changes it again."""
         return self._attribute("tally_").sharing().tally
 
-    # ---- saving ----------------------------------------------------------------------------------
-    def save(self, path: str | os.PathLike[str] | BinaryIO) -> None:
-        """Write the model to a file that :func:`tallybayes.load` reads.
-
-        The file is a safetensors file with a checksum. It holds counts and hyperparameters, no rows
-        and no code; an existing file is replaced whole or not at all. A file opened for writing
-        bytes may be given in place of a path.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file to write.
-
-        Raises
-        ------
-        ModelFileError
-            A ValueError: labels or parameters that a file cannot hold.
-        OSError
-            If the file cannot be written.
-        """
-        from tallybayes.estimators.saving import save
-
-        save(self, path)
-
+    # ---- SQL -------------------------------------------------------------------------------------
     def to_sql(
         self,
         table: str | Sequence[str],

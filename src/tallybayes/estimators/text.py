@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from numbers import Integral, Real
-from typing import Any, BinaryIO, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -394,29 +393,6 @@ class TextNB(DocumentClassifier):
         return DocumentCounter(options)
 
     # ---- saving ----------------------------------------------------------------------------------
-    def save(self, path: str | os.PathLike[str] | BinaryIO) -> None:
-        """Write the model to a file that :func:`tallybayes.load` reads.
-
-        The file is a safetensors file with a checksum. It holds terms, counts and weights, no
-        documents and no code; an existing file is replaced whole or not at all. A file opened for
-        writing bytes may be given in place of a path.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file to write.
-
-        Raises
-        ------
-        ModelFileError
-            A ValueError: an analyzer that is a function, or labels that a file cannot hold.
-        OSError
-            If the file cannot be written.
-        """
-        from tallybayes.estimators.saving import save
-
-        save(self, path)
-
     def _held(self) -> tuple[TextModel, dict[str, Any]]:
         """What a model file holds beside parameters: the model and the options of its counter."""
         return self._fitted(), self._counter.options

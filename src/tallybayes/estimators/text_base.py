@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 
 from tallybayes.errors import StaleWarning, warn_user
-from tallybayes.estimators.base import LOCK, Reported, draw_waterfall
+from tallybayes.estimators.base import Classifier, draw_waterfall
 from tallybayes.estimators.vectorizer import (
     CountedRows,
     CountVectorizer,
@@ -25,7 +24,6 @@ from tallybayes.estimators.vectorizer import (
     need_documents,
 )
 from tallybayes.explain.explanation import DocumentExplanation, explain_document, top_terms
-from tallybayes.models.base import same
 from tallybayes.models.documents import TextModel
 from tallybayes.models.live_documents import LiveDocuments
 from tallybayes.models.weighted_documents import Spelling, spelling_of
@@ -64,7 +62,7 @@ FEW_DOCUMENTS = 256
 """Documents up to which a live model learns and answers; more are counted and scored together."""
 
 
-class DocumentClassifier(Reported, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class DocumentClassifier(Classifier):
     """Base class of classifiers of documents. Not for direct use."""
 
     _reads = "documents"
@@ -97,28 +95,10 @@ class DocumentClassifier(Reported, ClassifierMixin, BaseEstimator):  # type: ign
         self.__dict__["_model"] = model
         self.__dict__.pop(LIVE_DOCUMENTS, None)
 
-    def __eq__(self, other: object) -> bool:
-        """Whether two models are of one class and hold the same parameters and, where they are
-        fitted, the same counts and scores."""
-        if not isinstance(other, DocumentClassifier):
-            return NotImplemented
-        if self is other:
-            return True
-        if type(self) is not type(other) or not same(
-            self.get_params(deep=False), other.get_params(deep=False)
-        ):
-            return False
-        fitted = self.__sklearn_is_fitted__()
-        if fitted != other.__sklearn_is_fitted__():
-            return False
-        return not fitted or (
-            self._counter.options == other._counter.options
-            and self._held_model().equals(other._held_model())
+    def _holds_the_same(self, other: Any) -> bool:
+        return self._counter.options == other._counter.options and bool(
+            self._held_model().equals(other._held_model())
         )
-
-    def __hash__(self) -> int:
-        """Of the class alone: a model may be a key, and stays one when it learns."""
-        return hash(type(self))
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_model" in self.__dict__ or LIVE_DOCUMENTS in self.__dict__
@@ -483,8 +463,7 @@ class DocumentClassifier(Reported, ClassifierMixin, BaseEstimator):  # type: ign
         return self._attribute("accuracy_se_").figures.accuracy_se
 
     def __getstate__(self) -> Any:
-        state = dict(super().__getstate__())
-        state.pop(LOCK, None)
+        state = super().__getstate__()
         if state.pop(LIVE_DOCUMENTS, None) is not None:
             state["_model"] = self._held_model()
         return state

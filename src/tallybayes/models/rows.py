@@ -516,9 +516,12 @@ def values_of_columns(tally: TableTally) -> dict[str, float]:
 
 def _mixed(tally: TableTally) -> dict[str, tuple[Any, Any]]:
     """The levels and the grid of the columns that hold both, by name."""
+    names = tally.schema.mixed
+    if not names:
+        return {}
     keys = (columns.key for columns in tally.schema.groups)
     counts = dict(zip(keys, tally.groups, strict=True))
-    return {n: (counts[(n,), "levels"], counts[(n,), "grid"]) for n in tally.schema.mixed}
+    return {n: (counts[(n,), "levels"], counts[(n,), "grid"]) for n in names}
 
 
 def _are_numbers(levels: LevelCounts, grid: GridCounts) -> bool:
