@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
-from functools import partial
 from numbers import Integral
 from operator import itemgetter
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.feature_extraction import text as peer
 from sklearn.utils import Tags
@@ -49,19 +48,14 @@ __all__ = [
     "TermWeighting",
     "aged",
     "analyzer_of",
-    "choice_of",
-    "chosen_terms",
     "decoded",
     "given_beside",
     "need_counted",
     "need_documents",
     "need_hashing",
-    "need_no_choice",
     "need_several",
     "need_terms",
     "of_own_terms",
-    "ordered_terms",
-    "warn_of_capitals",
 ]
 
 
@@ -245,7 +239,16 @@ class CountVectorizer(peer.CountVectorizer):  # type: ignore[misc]
         InvalidDocument, UnicodeDecodeError
             If a document is not text.
         """
-        need_no_choice(self)
+        chosen = {
+            "min_df": self.min_df != 1,
+            "max_df": self.max_df != 1.0,
+            "max_features": self.max_features is not None,
+        }
+        for name in (name for name, given in chosen.items() if given):
+            raise ValueError(
+                f"{name}={getattr(self, name)!r} chooses among the terms of all documents, which "
+                f"partial_fit does not see together: omit {name}, or use fit"
+            )
         if not self.__sklearn_is_fitted__():
             return self.fit(raw_documents)
         batch = type(self)(**self.get_params(deep=False))
@@ -295,14 +298,22 @@ class CountVectorizer(peer.CountVectorizer):  # type: ignore[misc]
                 return self._counted_by_python(raw_documents)
             self._validate_vocabulary()
             if self.fixed_vocabulary_:
-                warn_of_capitals(self)
+                if self.lowercase and any(any(map(str.isupper, t)) for t in self.vocabulary_):
+                    warnings.warn(
+                        "Upper case characters found in vocabulary while 'lowercase' is True. "
+                        "These entries will not be matched with any documents",
+                        stacklevel=2,
+                    )
                 return self.transform(raw_documents)
             assert analyzer.rules is not None
+            from_one = isinstance(self.min_df, Integral) and self.min_df <= 1
+            up_to_all = not isinstance(self.max_df, Integral) and self.max_df == 1.0
+            all_terms = from_one and up_to_all and self.max_features is None
             terms, rows = count_vocabulary(
                 analyzer.rules,
                 decoded(self, raw_documents),
                 stop_words=analyzer.stop_words,
-                choose=choice_of(self),
+                choose=None if all_terms else self._chosen,
                 dtype=self.dtype,
                 threads=get_num_threads(),
             )
@@ -348,7 +359,8 @@ class CountVectorizer(peer.CountVectorizer):  # type: ignore[misc]
             dtype=self.dtype,
             threads=get_num_threads(),
         )
-        return self._matrix(rows, self._n_terms())
+        terms = vars(self).get("_terms")
+        return self._matrix(rows, len(self._vocabulary if terms is None else terms))
 
     def build_tokenizer(self) -> Any:
         """What splits a document into tokens.
@@ -380,6 +392,42 @@ class CountVectorizer(peer.CountVectorizer):  # type: ignore[misc]
         if self.tokenizer is None:
             as_words.token_pattern = CJK
         return peer.CountVectorizer.build_analyzer(as_words)
+
+    def _chosen(self, frequencies: Frequencies, n_documents: int) -> NDArray[np.bool_]:
+        """A mask of the terms that min_df, max_df and max_features keep, as in scikit-learn, shape
+        (n_terms,).
+
+        Raises
+        ------
+        ValueError
+            If there are no terms, or the limits drop all of them.
+        """
+        need_terms(len(frequencies.documents))
+        least, most = (
+            float(share) if isinstance(share, Integral) else share * n_documents
+            for share in (self.min_df, self.max_df)
+        )
+        if most < least:
+            raise ValueError(
+                f"max_df corresponds to < documents than min_df: max_df={self.max_df} is {most:g} "
+                f"of {n_documents} documents and min_df={self.min_df} is {least:g}; raise max_df "
+                "or lower min_df"
+            )
+        keep = (frequencies.documents <= most) & (frequencies.documents >= least)
+        if self.max_features is not None and keep.sum() > self.max_features:
+            frequency = frequencies.documents if self.binary else frequencies.occurrences
+            totals = frequency[keep].astype(np.ones(1, self.dtype).sum().dtype)
+            first = (-totals).argsort()[: self.max_features]  # ties as scikit-learn
+            kept = np.flatnonzero(keep)[first]
+            keep = np.zeros(len(frequency), dtype=bool)
+            keep[kept] = True
+        if not keep.any():
+            raise ValueError(
+                "After pruning, no terms remain. Try a lower min_df or a higher max_df: min_df="
+                f"{self.min_df} and max_df={self.max_df} keep terms in {least:g} to {most:g} of "
+                f"{n_documents} documents"
+            )
+        return keep
 
     def _check(self) -> Analyzer | None:
         """How the kernel makes the terms, or None where Python makes them; after the parameters
@@ -534,16 +582,20 @@ class CountVectorizer(peer.CountVectorizer):  # type: ignore[misc]
                 f"{asked} has nothing to name them by: omit n_features to keep a vocabulary"
             )
 
-    def _n_terms(self) -> int:
-        return len(self._terms) if "_terms" in vars(self) else len(self._vocabulary)
-
     def _given(self, analyzer: Analyzer) -> GivenVocabulary:
         """The vocabulary for the kernel, kept until it or the rules change."""
         terms, rules = vars(self).get("_terms") or self._vocabulary, analyzer.rules
         assert rules is not None
         key = (id(rules), id(terms), len(terms), frozenset(analyzer.stop_words))
         if vars(self).get("_compiled", (None,))[0] != key:
-            columns = terms if isinstance(terms, SortedTerms) else ordered_terms(terms)
+            columns = terms
+            if not isinstance(columns, SortedTerms):
+                # a term that no document can hold, such as a number, is kept as an empty string,
+                # which matches nothing
+                names = [term for term, _ in sorted(terms.items(), key=itemgetter(1))]
+                columns = SortedTerms.of(
+                    n if isinstance(n, str) and _has_utf8(n) else "" for n in names
+                )
             self._compiled = (key, given_vocabulary(rules, analyzer.stop_words, columns), rules)
         return self._compiled[1]
 
@@ -563,10 +615,6 @@ def _sorted(x: Any) -> Any:
     return x
 
 
-# ---- which terms are kept: min_df, max_df and max_features, as in scikit-learn -------------------
-Choose = Callable[[Frequencies, int], NDArray[np.bool_]]
-
-
 def need_terms(n_terms: int) -> None:
     """Raise ValueError for an empty vocabulary."""
     if not n_terms:
@@ -574,78 +622,6 @@ def need_terms(n_terms: int) -> None:
             "empty vocabulary; perhaps the documents only contain stop words. Give documents with "
             "tokens, or a token_pattern that finds some in them"
         )
-
-
-def choice_of(vectorizer: Any) -> Choose | None:
-    """How a CountVectorizer chooses among terms; None if its parameters leave no term out."""
-    names = ("min_df", "max_df", "max_features", "binary", "dtype")
-    given = {name: getattr(vectorizer, name) for name in names}
-    from_one = isinstance(given["min_df"], Integral) and given["min_df"] <= 1
-    up_to_all = not isinstance(given["max_df"], Integral) and given["max_df"] == 1.0
-    if from_one and up_to_all and given["max_features"] is None:
-        return None
-    return partial(chosen_terms, **given)
-
-
-def chosen_terms(
-    frequencies: Frequencies,
-    n_documents: int,
-    *,
-    min_df: float,
-    max_df: float,
-    max_features: int | None,
-    binary: bool,
-    dtype: DTypeLike,
-) -> NDArray[np.bool_]:
-    """A mask of the terms, shape (n_terms,).
-
-    Raises
-    ------
-    ValueError
-        If there are no terms, or the limits drop all of them.
-    """
-    need_terms(len(frequencies.documents))
-    most = _documents(max_df, n_documents)
-    least = _documents(min_df, n_documents)
-    if most < least:
-        raise ValueError(
-            f"max_df corresponds to < documents than min_df: max_df={max_df} is {most:g} of "
-            f"{n_documents} documents and min_df={min_df} is {least:g}; raise max_df or lower "
-            "min_df"
-        )
-    keep = (frequencies.documents <= most) & (frequencies.documents >= least)
-    if max_features is not None and keep.sum() > max_features:
-        frequency = frequencies.documents if binary else frequencies.occurrences
-        totals = frequency[keep].astype(np.ones(1, dtype).sum().dtype)
-        kept = np.flatnonzero(keep)[(-totals).argsort()[:max_features]]  # ties as scikit-learn
-        keep = np.zeros(len(frequency), dtype=bool)
-        keep[kept] = True
-    if not keep.any():
-        raise ValueError(
-            "After pruning, no terms remain. Try a lower min_df or a higher max_df: min_df="
-            f"{min_df} and max_df={max_df} keep terms in {least:g} to {most:g} of {n_documents} "
-            "documents"
-        )
-    return keep
-
-
-def need_no_choice(vectorizer: Any) -> None:
-    """Raise ValueError where the parameters of a CountVectorizer choose among terms."""
-    chosen = {
-        "min_df": vectorizer.min_df != 1,
-        "max_df": vectorizer.max_df != 1.0,
-        "max_features": vectorizer.max_features is not None,
-    }
-    for name, given in chosen.items():
-        if given:
-            raise ValueError(
-                f"{name}={getattr(vectorizer, name)!r} chooses among the terms of all documents, "
-                f"which partial_fit does not see together: omit {name}, or use fit"
-            )
-
-
-def _documents(share: float, n: int) -> float:
-    return float(share) if isinstance(share, Integral) else share * n
 
 
 # ---- the kernel's rules for a vectorizer's parameters, if the kernel supports them ---------------
@@ -690,27 +666,6 @@ def need_hashing(vectorizer: Any, analyzer: Analyzer | None) -> None:
             f"preprocessor and tokenizer, and use token_pattern {WORDS!r} or {MARKS!r}, or the "
             "analyzer 'char', 'char_wb' or 'cjk'"
         )
-
-
-def warn_of_capitals(vectorizer: Any) -> None:
-    """Warn of terms with capitals in a given vocabulary, which documents in lower case lack."""
-    if vectorizer.lowercase and any(any(map(str.isupper, t)) for t in vectorizer.vocabulary_):
-        warnings.warn(
-            "Upper case characters found in vocabulary while 'lowercase' is True. These entries "
-            "will not be matched with any documents",
-            stacklevel=3,
-        )
-
-
-# ---- a vocabulary that is given, for the kernel --------------------------------------------------
-def ordered_terms(vocabulary: Mapping[str, int]) -> SortedTerms:
-    """The terms in the order of their columns.
-
-    A term that no document can hold, such as a number, is kept as an empty string, which matches
-    nothing.
-    """
-    names = [term for term, _ in sorted(vocabulary.items(), key=itemgetter(1))]
-    return SortedTerms.of(n if isinstance(n, str) and _has_utf8(n) else "" for n in names)
 
 
 def _has_utf8(term: str) -> bool:
