@@ -42,10 +42,8 @@ __all__ = [
     "is_missing_label",
     "label_array",
     "labels_and_codes",
-    "labels_of_rows",
     "like",
     "model_array",
-    "places_of_labels",
     "read_given",
     "read_groups",
     "read_labels",
@@ -417,7 +415,7 @@ def codes_of(y: NDArray[Any], classes: NDArray[Any]) -> Codes:
     return rank.astype(np.int32)[codes]
 
 
-# ---- subsets of a classifier's rows and labels, and unfitted copies of classifiers ---------------
+# ---- subsets of a classifier's rows, and unfitted copies of classifiers --------------------------
 def as_rows(X: Any) -> Any:
     """X as :func:`rows_of` takes rows of it, again and again: an array of another library as
     NumPy's, and what only offers Arrow's memory as a pyarrow table."""
@@ -442,13 +440,3 @@ def rows_of(X: Any, rows: NDArray[np.intp]) -> Any:
 def unfitted(model: Any) -> Any:
     """An unfitted classifier with the same parameters."""
     return clone(model)
-
-
-def labels_of_rows(y: Any) -> NDArray[Any]:
-    """Labels as an array (n_rows,)."""
-    return np.asarray(label_array(y)).ravel()
-
-
-def places_of_labels(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
-    """Each label's place among known classes; ValueError for another label."""
-    return codes_of(labels, classes).astype(np.intp)

@@ -667,9 +667,11 @@ def read_rows(estimator: Any, x: Any, *, reset: bool) -> Any:
     TypeError
         If an array holds objects that are not numbers.
     """
-    if type(x) is np.ndarray and x.ndim == 2 and _is_readable(x):
-        known, (n_rows, n_features) = estimator.__dict__, x.shape
-        if n_rows and n_features and "feature_names_in_" not in known:
+    if type(x) is np.ndarray and x.ndim == 2:
+        known, (n_rows, n_features), dtype, flags = estimator.__dict__, x.shape, x.dtype, x.flags
+        as_it_is = dtype.char in PLAIN_DTYPES and dtype.isnative
+        as_it_is = as_it_is and flags.c_contiguous and flags.aligned
+        if as_it_is and n_rows and n_features and "feature_names_in_" not in known:
             if reset:
                 estimator.n_features_in_ = n_features
                 return x
@@ -697,12 +699,6 @@ def read_rows(estimator: Any, x: Any, *, reset: bool) -> Any:
     if not sparse.issparse(x) and x.dtype.kind not in "biuf":
         x = _floats(estimator, x)
     return readable(x)
-
-
-def _is_readable(x: NDArray[Any]) -> bool:
-    """Whether the kernels read an array as it is."""
-    dtype, flags = x.dtype, x.flags
-    return dtype.char in PLAIN_DTYPES and dtype.isnative and flags.c_contiguous and flags.aligned
 
 
 def _is_plain(frame: Any) -> bool:
@@ -797,7 +793,12 @@ def _floats(estimator: Any, x: NDArray[Any]) -> NDArray[np.float64]:
     found = np.empty(x.shape)
     for (row, j), value in np.ndenumerate(x):
         try:
-            found[row, j] = np.nan if is_missing(value) else _float_of_any(value)
+            if isinstance(value, TIMES) and not is_missing(value):
+                raise TypeError(
+                    "float() argument must be a string or a real number, not "
+                    f"{type(value).__name__!r}"
+                )
+            found[row, j] = np.nan if is_missing(value) else float(value)
         except (TypeError, ValueError, OverflowError) as error:
             kind = TypeError if isinstance(error, TypeError) else ValueError
             names = getattr(estimator, "feature_names_in_", None)
@@ -806,14 +807,6 @@ def _floats(estimator: Any, x: NDArray[Any]) -> NDArray[np.float64]:
                 f"{error}: row {row}, column {j}{name} holds {value!r}. {_advice(estimator)}"
             ) from None
     return found
-
-
-def _float_of_any(value: Any) -> float:
-    if isinstance(value, TIMES):
-        raise TypeError(
-            f"float() argument must be a string or a real number, not {type(value).__name__!r}"
-        )
-    return float(value)
 
 
 def _advice(estimator: Any) -> str:

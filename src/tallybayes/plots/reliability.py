@@ -13,7 +13,7 @@ from tallybayes.plots.data import class_codes, need_classifier
 from tallybayes.plots.style import legend, looks_of, name_axis, need_axes
 from tallybayes.readable import plain
 from tallybayes.reporting.measures import Predictions, Reliability, reliability
-from tallybayes.validation import labels_of_rows
+from tallybayes.validation import label_array
 
 __all__ = ["ReliabilityDisplay"]
 
@@ -211,7 +211,7 @@ class ReliabilityDisplay:
                 "proba is a probability of one class for each row, from 0 to 1, got an array of "
                 f"the shape {p.shape} from {p.min(initial=0.0)} to {p.max(initial=1.0)}"
             )
-        classes, own = class_codes(labels_of_rows(y), len(p), None)
+        classes, own = class_codes(label_array(y).ravel(), len(p), None)
         k = _place(classes, label)
         with np.errstate(divide="ignore"):
             log_proba = np.log(np.stack([1.0 - p, p], axis=1))

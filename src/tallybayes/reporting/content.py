@@ -25,7 +25,7 @@ from tallybayes.reporting.measures import (
     reliability,
 )
 from tallybayes.reporting.subjects import Subject, Text
-from tallybayes.validation import LeftOut, as_rows, labels_of_rows, places_of_labels, rows_of
+from tallybayes.validation import LeftOut, as_rows, codes_of, label_array, rows_of
 
 __all__ = [
     "MAX_COMPARED_ROWS",
@@ -315,7 +315,7 @@ def content_of(
     groups : index array (n_rows,), optional
         Rows of a group are left out together.
     """
-    X, labels = as_rows(X), labels_of_rows(y)
+    X, labels = as_rows(X), label_array(y).ravel()
     n = len(labels)
     if learned is None:
         learned = subject.can_have_learned(X, y, weight)
@@ -328,7 +328,7 @@ def content_of(
     judged = judged._replace(rows=judged.rows[kept], log_proba=judged.log_proba[kept])
     numbers, weights = numbers[kept], judged.weight[kept]
     X, labels, _ = _some_rows(X, labels, weight, numbers)
-    own = places_of_labels(labels, subject.classes)
+    own = codes_of(labels, subject.classes).astype(np.intp)
     predictions = Predictions(judged.log_proba, own, weights)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

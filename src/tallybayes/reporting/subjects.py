@@ -22,6 +22,7 @@ from tallybayes.cross_validation import (
 )
 from tallybayes.explain.explanation import Explanation
 from tallybayes.explain.importances import terms_apart
+from tallybayes.models.class_weights import by_class
 from tallybayes.models.weighted import WeightedModel, weights_of
 from tallybayes.models.weighted_documents import DocumentModel
 from tallybayes.reporting.columns import (
@@ -464,8 +465,9 @@ class TableSubject(Subject):
         if learned and not self._is_weighted:
             x = self.model._read_rows(X)
             own = predictions.own.astype(np.int64)
-            given = self.model._weights(predictions.weight, x, self.model.classes_, own)
-            weight = predictions.weight if given is None else given
+            held = self.model._fitted()
+            of_row = by_class(held.class_weight, held.schema.classes)[own]
+            weight = of_row * predictions.weight
             yield from self._held.score.contributions_without(x, own, weight).items()
             return
         explained = self._explained(X)
