@@ -30,7 +30,7 @@ from servers.spark import on_spark, session
 from tallybayes.engines.contract import Labels, Sampler, merged_tables
 from tallybayes.engines.memory import MemoryEngine
 from tallybayes.engines.registry import engine_named
-from tallybayes.sources.batches.streams import Batches
+from tallybayes.sources.batches import Batches
 
 ENGINES = [
     "memory",

@@ -29,20 +29,20 @@ from tallybayes.engines.contract import (
     sampled_marks,
 )
 from tallybayes.engines.memory import MemoryEngine, only_asked
-from tallybayes.errors import IncompatibleTallies, SourceError
+from tallybayes.errors import IncompatibleTallies
 from tallybayes.schema import Columns
 from tallybayes.sources.contract import (
     Part,
     Source,
     SourceColumn,
     is_distributed,
-    located,
+    over_parts,
     restarted,
 )
 from tallybayes.sources.files import is_source, is_spark_frame, source_of
 from tallybayes.tables import Table
 from tallybayes.tally import TableTally
-from tallybayes.threads import in_order, on_one_thread
+from tallybayes.threads import on_one_thread
 
 __all__ = ["SparkEngine", "StreamEngine", "TalliesByType"]
 
@@ -115,62 +115,31 @@ class StreamEngine:
     ) -> tuple[R | None, list[Rows]]:
         source = source_of(source)
 
-        def of_part(part: Part) -> tuple[Part, int, R, Rows | None] | None:
-            table = part.read()
-            if not table.n_rows:
-                return None
-            try:
-                result, rows = each(table, part.typed)
-            except SourceError:
-                raise
-            except ValueError as error:
-                raise _PartError(part, error) from error
+        def of_part(table: Table, part: Part) -> tuple[R, Rows | None]:
+            result, rows = each(table, part.typed)
             # without a sample the next part has the memory of this one
-            return part, table.n_rows, result, None if max_rows == 0 else rows
+            return result, None if max_rows == 0 else rows
 
         def folded() -> tuple[R | None, list[Rows]]:
             total: R | None = None
             sampler: Sampler[Rows] = Sampler(max_rows)
-            where, in_file = "", 0  # what holds the rows so far, and how many of it have come
-            try:
-                for found in in_order(of_part, source.parts(names, as_written)):
-                    if found is None:
-                        continue
-                    part, n_rows, result, rows = found
-                    before = in_file if part.where == where else 0
-                    try:
-                        total = result if total is None else merge(total, result)
-                    except IncompatibleTallies as error:
-                        raise IncompatibleTallies(
-                            f"{part.where}, after the rows of {where}: {error}"
-                        ) from error
-                    if rows is not None:
-                        sampler.add(rows, n_rows)
-                    if noted is not None:
-                        noted(result, partial(_place, part, before))
-                    where, in_file = part.where, before + n_rows
-            except _PartError as error:
-                before = in_file if error.part.where == where else 0
-                raise located(
-                    error.error, error.part.where, before, error.part.place
-                ) from error.error
+            where = ""  # what holds the rows so far
+            for done in over_parts(source.parts(names, as_written), of_part):
+                result, rows = done.result
+                try:
+                    total = result if total is None else merge(total, result)
+                except IncompatibleTallies as error:
+                    raise IncompatibleTallies(
+                        f"{done.part.where}, after the rows of {where}: {error}"
+                    ) from error
+                if rows is not None:
+                    sampler.add(rows, done.n_rows)
+                if noted is not None:
+                    noted(result, done.place)
+                where = done.part.where
             return total, sampler.parts()
 
         return restarted(folded)
-
-
-class _PartError(Exception):
-    """An error in the rows of a part."""
-
-    def __init__(self, part: Part, error: ValueError) -> None:
-        super().__init__(str(error))
-        self.part, self.error = part, error
-
-
-def _place(part: Part, before: int, row: int) -> str:
-    """What messages call a row of a part that has so many rows of its file before it."""
-    place = part.place(row + before) if part.place else f"row {row + before}"
-    return f"{part.where}, {place}" if part.where else place
 
 
 def _tallied(what: Counting, target: str, table: Table, typed: bool) -> tuple[TalliesByType, Table]:

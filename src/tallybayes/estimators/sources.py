@@ -38,6 +38,7 @@ from tallybayes.sources.contract import (
     Source,
     SourceColumn,
     is_distributed,
+    over_parts,
     restarted,
 )
 from tallybayes.sources.files import is_relation, is_source, is_spark_frame, source_of
@@ -45,7 +46,7 @@ from tallybayes.sources.opening import header_hint
 from tallybayes.tables import AllBut, Empty, Strings, Table, read_table
 from tallybayes.tables.columns import stacked, values_of
 from tallybayes.tally import TableTally
-from tallybayes.threads import get_num_threads, in_order, on_one_thread
+from tallybayes.threads import get_num_threads, on_one_thread
 from tallybayes.validation import as_numpy, labels_and_codes
 from tallybayes.weighted.rows import row_contents
 
@@ -360,9 +361,8 @@ def tables_of(
     source: Source, names: Sequence[str] | None, as_written: Collection[str]
 ) -> Iterator[Table]:
     """The parts of a source as tables, in order; a part is read while the one before is used."""
-    for table in in_order(lambda part: part.read(), source.parts(names, as_written)):
-        if table.n_rows:
-            yield table
+    parts = source.parts(names, as_written)
+    return (done.result for done in over_parts(parts, lambda table, _: table))
 
 
 def count_rows(
@@ -954,7 +954,7 @@ def predicted_rows(
     ValueError
         If the source has no such columns, or its rows stay on a cluster.
     """
-    from tallybayes.sources.rows import PredictedRows, kept_columns  # which import Arrow
+    from tallybayes.sources.rows import PredictedRows  # which imports Arrow
 
     if is_distributed(source):
         raise SourceError(
@@ -968,5 +968,4 @@ def predicted_rows(
     def predict(table: Table) -> Predictions:
         return model.predict(table), model.predict_proba(table)
 
-    rows = kept_columns(source, kept, read, as_written)
-    return PredictedRows(rows, model.classes_, predict, in_order)
+    return PredictedRows(source, kept, read, as_written, model.classes_, predict)

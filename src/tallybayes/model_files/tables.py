@@ -51,7 +51,7 @@ from tallybayes.sources.contract import RowsKept
 from tallybayes.sources.opening import header_hint
 from tallybayes.sources.places import need_group, need_kept, need_target
 from tallybayes.sources.reading import Plan, Rows
-from tallybayes.tables import Column, Empty, Numbers, Table
+from tallybayes.tables import Column, Empty, Numbers, Table, arrow
 from tallybayes.tables.columns import stacked, values_of
 from tallybayes.tables.values import as_text
 from tallybayes.validation import read_groups
@@ -276,8 +276,7 @@ class TableFile(ModelFile):
         plan = self._plan(rows, "predicting", keep=keep)
 
         def of_part(table: Table) -> tuple[dict[str, list[str]], Array]:
-            assert isinstance(table, RowsKept)
-            kept = {name: _as_strings(column) for name, column in table.kept.items()}
+            kept = {n: _as_strings(column) for n, column in _kept(table, plan).items()}
             return kept, self.model.predict_proba(_of_model(table, plan))
 
         with rows.reading(plan):
@@ -314,10 +313,10 @@ class TableFile(ModelFile):
         seen, last = 0, chosen.last()
         with rows.reading(plan):
             for table in rows.over(lambda table: table):
-                assert isinstance(table, RowsKept)
+                kept = _kept(table, plan)
                 places = {n - seen for n in chosen.numbers if 0 <= n - seen < table.n_rows}
                 for column, value in chosen.keys:
-                    strings = map(str, values_of(table.kept[column]))
+                    strings = map(str, values_of(kept[column]))
                     those = {i for i, text in enumerate(strings) if text.strip() == value.strip()}
                     keys |= {(column, value)} if those else set()
                     places |= those
@@ -588,6 +587,13 @@ def _of_model(table: Table, plan: Plan) -> Table:
     if plan.group in columns:  # which a model made with it leaves out
         columns[plan.group] = Empty(table.n_rows)
     return Table(columns, table.n_rows, True)
+
+
+def _kept(table: Table, plan: Plan) -> dict[str, Column]:
+    """The columns that the plan keeps."""
+    assert isinstance(table, RowsKept)
+    found = arrow.read(table.kept).columns
+    return {name: found.get(name, Empty(table.n_rows)) for name in plan.keep}
 
 
 def _as_strings(column: Column) -> list[str]:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from tallybayes.errors import LeftOutWarning, SourceError, warn_user
-from tallybayes.sources.contract import SourceColumn
+from tallybayes.sources.contract import Part, RowsKept, Source, SourceColumn
+from tallybayes.tables import Column, Empty, Numbers, Strings, Table
+from tallybayes.tables.columns import strings_of
 
 __all__ = [
     "Flattening",
     "SameName",
+    "arrow_of",
+    "chunk_of",
     "columns_of",
     "explained",
     "flat",
@@ -23,6 +29,7 @@ __all__ = [
     "grouped",
     "is_mixed",
     "names_read",
+    "parts_kept",
     "readable",
 ]
 
@@ -247,22 +254,63 @@ def flat_schema(schema: Any) -> Any:
 
 
 # ---- small batches in groups, which makes the fixed cost of a batch negligible -------------------
-T = TypeVar("T")
-
-
-def grouped(items: Iterable[T], rows_of: Callable[[T], Any], cells: int) -> Iterator[list[T]]:
-    """Items in lists whose Arrow rows have at least so many cells, but for the last list."""
-    waiting: list[T] = []
+def grouped(batches: Iterable[Any], cells: int) -> Iterator[list[Any]]:
+    """Record batches in lists that have at least so many cells, but for the last list."""
+    waiting: list[Any] = []
     held = 0
-    for item in items:
-        waiting.append(item)
-        rows = rows_of(item)
-        held += rows.num_rows * max(1, rows.num_columns)
+    for batch in batches:
+        waiting.append(batch)
+        held += batch.num_rows * max(1, batch.num_columns)
         if held >= cells:
             yield waiting
             waiting, held = [], 0
     if waiting:
         yield waiting
+
+
+# ---- columns that stay as they are, beside those that are read -----------------------------------
+def parts_kept(
+    source: Source, names: Sequence[str] | None, as_written: Collection[str], kept: Sequence[str]
+) -> Iterator[Part]:
+    """The rows of a source in their order, with columns that are kept, as :class:`RowsKept`.
+
+    A source with the attribute `keeps` reads them beside `names`; the columns of others are made
+    Arrow's.
+    """
+    if not kept:
+        return source.parts(names, as_written)
+    if getattr(source, "keeps", False):
+        return source.parts(names, as_written, kept)  # type: ignore[call-arg]  # it `keeps`
+    both = None if names is None else list(dict.fromkeys([*names, *kept]))
+
+    def read(part: Part) -> Table:
+        table = part.read()
+        rows = pa.table({name: arrow_of(table.columns[name]) for name in kept})
+        return RowsKept(table.columns, table.n_rows, True, rows)
+
+    return (part._replace(read=partial(read, part)) for part in source.parts(both, as_written))
+
+
+def chunk_of(column: Any) -> Any:
+    """A column of a table as one array."""
+    column = column.combine_chunks()
+    return pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
+
+
+def arrow_of(column: Column) -> Any:
+    """A column as an Arrow array; numbers and strings beside each other are strings."""
+    if isinstance(column, Empty):
+        return pa.nulls(column.n_rows, pa.string())
+    if isinstance(column, Numbers):
+        values = np.asarray(column.values)
+        if column.what != "date":
+            return pa.array(values, from_pandas=True)
+        micros = np.where(np.isnan(values), 0.0, values * 86_400e6).round().astype(np.int64)
+        return pa.array(micros, pa.timestamp("us"), mask=np.isnan(values))
+    strings = column if isinstance(column, Strings) else strings_of(column)
+    codes = pa.array(strings.codes, mask=strings.codes < 0)
+    levels = pa.array(strings.levels, pa.string())
+    return pa.DictionaryArray.from_arrays(codes, levels).cast(pa.string())
 
 
 # ---- errors of Arrow as errors that name the file ------------------------------------------------

@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.errors import SourceError, listed
-from tallybayes.tables import Column, Table
+from tallybayes.errors import SourceError
+from tallybayes.tables import Table
+from tallybayes.threads import in_order
 
 __all__ = [
     "MAX_PART_VALUES",
     "Distributed",
+    "Done",
     "Folded",
     "Part",
     "ReadAgain",
     "RowsKept",
-    "Several",
     "Source",
     "SourceColumn",
     "is_distributed",
     "is_nested",
     "located",
-    "parts_kept",
+    "over_parts",
     "restarted",
     "row_in",
-    "size_of",
 ]
 
 
@@ -124,27 +123,11 @@ class RowsKept(Table):
     ----------
     columns, n_rows, named
         As of a table.
-    kept : dict of str to Column
-        The cells of text as they are written, missing where nothing is.
+    kept : pyarrow.Table
+        As the source has them; the cells of text as they are written, null where nothing is.
     """
 
-    kept: dict[str, Column]
-
-
-def parts_kept(
-    source: Source, names: Sequence[str] | None, as_written: Collection[str], kept: Sequence[str]
-) -> Iterator[Part]:
-    """The rows of a source in their order, with columns that are kept.
-
-    A source with the attribute `keeps` reads them beside `names`, as :class:`RowsKept`; the parts
-    of others have these columns among those of `names`, in their types.
-    """
-    if not kept:
-        return source.parts(names, as_written)
-    if getattr(source, "keeps", False):
-        return source.parts(names, as_written, kept)  # type: ignore[call-arg]  # it `keeps`
-    both = None if names is None else list(dict.fromkeys([*names, *kept]))
-    return source.parts(both, as_written)
+    kept: Any
 
 
 class Folded(NamedTuple, Generic[R]):
@@ -256,91 +239,91 @@ def restarted(read: Callable[[], R]) -> R:
             continue
 
 
-# ---- several files, one below the other ----------------------------------------------------------
-class Several:
-    """Sources with the same columns, in whatever order.
+def is_nested(column: SourceColumn) -> bool:
+    """Whether a column holds more than single values; not one without values so far."""
+    return column.kind is None and column.type not in ("text", "null")
 
-    A column may be of another type in another of them: numbers and strings are then counted beside
-    each other, as in a column of a table.
+
+# ---- what is done with the rows of each part -----------------------------------------------------
+class Done(NamedTuple, Generic[R]):
+    """What was done with the rows of a part.
 
     Parameters
     ----------
-    sources : sequence of Source
-        At least one.
-    name : str
+    part : Part
+    before : int
+        How many rows of what holds the part come before it.
+    n_rows : int
+    result : R
+    """
+
+    part: Part
+    before: int
+    n_rows: int
+    result: R
+
+    def place(self, row: int) -> str:
+        """What messages call a row of the part."""
+        row += self.before
+        place = self.part.place(row) if self.part.place else f"row {row}"
+        return f"{self.part.where}, {place}" if self.part.where else place
+
+
+def over_parts(
+    parts: Iterable[Part],
+    do: Callable[[Table, Part], R],
+    each: Callable[[Callable[[Part], Any], Iterable[Part]], Iterator[Any]] = in_order,
+) -> Iterator[Done[R]]:
+    """Do something with the rows of each part that has some, several parts at a time.
+
+    Parameters
+    ----------
+    parts : iterable of Part
+    do : callable (Table, Part) -> R
+        On whatever thread.
+    each : callable
+        ``map`` where a part is wanted as soon as it is there.
+
+    Yields
+    ------
+    Done
+        In the order of the rows.
 
     Raises
     ------
     SourceError
-        If one lacks a column, or has one more.
+        For a ValueError of `do`; the message says where its row is.
     """
 
-    name: str
-    sources: list[Source]
-    keeps = True
+    def of_part(part: Part) -> Done[R] | None:
+        table = part.read()
+        if not table.n_rows:
+            return None
+        try:
+            return Done(part, 0, table.n_rows, do(table, part))
+        except SourceError:
+            raise
+        except ValueError as error:
+            raise _PartError(part, error) from error
 
-    def __init__(self, sources: Sequence[Source], name: str) -> None:
-        self.name, self.sources = name, list(sources)
-        self.once: bool = any(source.once for source in sources)
-        first = self.sources[0]
-        self._columns = first.columns()
-        for source in self.sources[1:]:
-            _need_alike(self._columns, first.name, source.columns(), source.name)
-
-    def columns(self) -> dict[str, SourceColumn]:
-        return self._columns
-
-    def parts(
-        self,
-        names: Sequence[str] | None = None,
-        as_written: Collection[str] = (),
-        kept: Sequence[str] = (),
-    ) -> Iterator[Part]:
-        sizes = [size_of(source.name) for source in self.sources]
-        whole, before = sum(sizes), 0
-        for source, size in zip(self.sources, sizes, strict=True):
-            for part in parts_kept(source, names, as_written, kept):
-                done = None
-                if whole and part.done is not None:
-                    done = (before + size * part.done) / whole
-                yield part._replace(done=done)
-            before += size
-
-
-def size_of(name: str) -> int:
-    """The bytes of a file; 0 where there is none by this name, as of a source in a database."""
+    where, rows = "", 0  # what holds the rows so far, and how many of it have come
     try:
-        return os.path.getsize(name)
-    except OSError:
-        return 0
+        for done in each(of_part, parts):
+            if done is not None:
+                before = rows if done.part.where == where else 0
+                yield done._replace(before=before)
+                where, rows = done.part.where, before + done.n_rows
+    except _PartError as fault:
+        part, error = fault.part, fault.error
+        raise located(error, part.where, rows if part.where == where else 0, part.place) from error
 
 
-def _need_alike(first: dict[str, Any], name: str, other: dict[str, Any], its: str) -> None:
-    lacking = [column for column in first if column not in other]
-    more = [column for column in other if column not in first]
-    if lacking:
-        raise SourceError(
-            f"{its} lacks {listed(map(repr, lacking), 5)}, which {name} has: add the column, with "
-            "missing values where nothing is known, or leave the file out"
-        )
-    if more:
-        raise SourceError(
-            f"{its} has {listed(map(repr, more), 5)}, which {name} lacks: add the column there, "
-            "with missing values where nothing is known, or leave the file out"
-        )
-    for column, mine in first.items():
-        theirs = other[column]
-        if is_nested(mine) != is_nested(theirs):
-            raise SourceError(
-                f"{its}: column {column!r} holds {theirs.type}, and in {name} {mine.type}: only "
-                "columns of single values are counted. Write it alike in both files, or leave it "
-                "out of them"
-            )
+class _PartError(Exception):
+    """An error in the rows of a part."""
 
-
-def is_nested(column: SourceColumn) -> bool:
-    """Whether a column holds more than single values; not one without values so far."""
-    return column.kind is None and column.type not in ("text", "null")
+    def __init__(self, part: Part, error: ValueError) -> None:
+        super().__init__(str(error))
+        self.part, self.error = part, error
 
 
 # ---- the place of the row that an error is about -------------------------------------------------

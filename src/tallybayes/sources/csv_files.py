@@ -25,7 +25,7 @@ import pyarrow.csv as pc_csv
 
 from tallybayes._kernels import last_record_end
 from tallybayes.errors import SourceError, listed
-from tallybayes.sources.arrow import columns_of
+from tallybayes.sources.arrow import chunk_of, columns_of
 from tallybayes.sources.cells import (
     Kind,
     Misfit,
@@ -527,7 +527,7 @@ class CsvColumns:
         if open_names:
             table = self._strings(block, open_names)
             for name in open_names:
-                column, spelling = _chunk(table, name), self._spelling.of(name)
+                column, spelling = chunk_of(table.column(name)), self._spelling.of(name)
                 kind = settled(column, self.kinds.get(name), spelling)
                 if kind is not None:
                     self.kinds[name] = kind
@@ -587,7 +587,7 @@ class CsvColumns:
         if rest:
             table = self._strings(block, rest)
             for name in rest:
-                column, spelling = _chunk(table, name), self._spelling.of(name)
+                column, spelling = chunk_of(table.column(name)), self._spelling.of(name)
                 columns[name] = cells(column, kinds[name], name, spelling)
                 kind = kinds[name]
                 if kind is not None:
@@ -605,7 +605,7 @@ class CsvColumns:
             return {}
         found = {}
         for name in types:
-            column, kind = _chunk(table, name), kinds[name]
+            column, kind = chunk_of(table.column(name)), kinds[name]
             if pa.types.is_dictionary(column.type) and kind is not None:
                 found[name] = encoded_cells(column, kind, self._spelling.of(name))
             elif not pa.types.is_floating(column.type) or is_plain(column):
@@ -663,11 +663,6 @@ class CsvColumns:
             f"can be read only once: declare the column as Categorical() (--column "
             f"{misfit.column}=categorical on the command line), or save the rows to a file"
         )
-
-
-def _chunk(table: Any, name: str) -> Any:
-    column = table.column(name).combine_chunks()
-    return pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
 
 
 # ---- the file as a source ------------------------------------------------------------------------
@@ -852,8 +847,8 @@ class CsvFile(TextFile):
             table = arrow.read(reader.read(block, kinds))
             if not kept:
                 return table
-            written = arrow.read(reader.kept(block, kept))
-            return RowsKept(table.columns, written.n_rows, True, written.columns)
+            written = reader.kept(block, kept)
+            return RowsKept(table.columns, written.num_rows, True, written)
         except Misfit as misfit:
             if self.once:
                 raise reader.unfit(block, misfit) from None

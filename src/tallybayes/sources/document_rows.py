@@ -7,14 +7,15 @@ from itertools import repeat
 from typing import Any
 
 from tallybayes.errors import OptionError, SourceError, called, listed, suggestion
+from tallybayes.sources.arrow import parts_kept
 from tallybayes.sources.cells import TextFile
-from tallybayes.sources.contract import RowsKept, Source, parts_kept
+from tallybayes.sources.contract import RowsKept, Source
 from tallybayes.sources.document_source import Document, DocumentSource
 from tallybayes.sources.files import header_of
 from tallybayes.sources.options import Spelling
 from tallybayes.sources.places import need_group, need_kept, need_target
 from tallybayes.sources.reading import PartsRead, as_written
-from tallybayes.tables import Column, Strings
+from tallybayes.tables import Column, Strings, arrow
 from tallybayes.tables.columns import values_of
 
 __all__ = ["DocumentRows"]
@@ -96,7 +97,7 @@ class DocumentRows(DocumentSource):
                 if label_column is None
                 else _strings(table.columns, label_column, spelling, table.n_rows)
             )
-            written = table.kept if isinstance(table, RowsKept) else table.columns
+            written = arrow.read(table.kept).columns if isinstance(table, RowsKept) else {}
             kept = [_strings(written, name, None, table.n_rows) for name in self.keep]
             beside = zip(*kept, strict=True) if kept else repeat(())
             for i, (text, label, row) in enumerate(zip(strings, labels, beside, strict=False)):

@@ -13,18 +13,11 @@ from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
+import pyarrow as pa
 
 from tallybayes.errors import OptionError, SourceError, listed
-from tallybayes.sources.arrow import explained
-from tallybayes.sources.contract import (
-    Part,
-    RowsKept,
-    Several,
-    Source,
-    SourceColumn,
-    is_nested,
-    parts_kept,
-)
+from tallybayes.sources.arrow import explained, parts_kept
+from tallybayes.sources.contract import Part, RowsKept, Source, SourceColumn, is_nested
 from tallybayes.sources.opening import (
     FORMATS,
     Format,
@@ -49,6 +42,7 @@ from tallybayes.tables import Column, Empty, Numbers, Strings, Table
 from tallybayes.tables.values import days_of_text
 
 __all__ = [
+    "Several",
     "WithColumns",
     "csv",
     "files",
@@ -66,6 +60,7 @@ __all__ = [
     "keys_of",
     "kinds_of_keys",
     "rows",
+    "size_of",
     "source_of",
     "source_of_paths",
 ]
@@ -79,6 +74,8 @@ MISSING_KEY = "__HIVE_DEFAULT_PARTITION__"
 
 WHOLE = re.compile(r"[+-]?\d{1,15}")
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
+ARROW_TYPES = {"integer": pa.int64(), "date": pa.date32()}
+"""What keys are in Arrow; others are strings."""
 
 
 def keys_of(folder: str, path: str) -> dict[str, str | None]:
@@ -150,33 +147,12 @@ class WithColumns:
     @property
     def schema(self) -> Any:
         """The columns in Arrow; of a source of Arrow batches."""
-        import pyarrow as pa
-
         found = self.source.schema  # type: ignore[attr-defined]
-        types = {"integer": pa.int64(), "date": pa.date32()}
         for name in self._lacking:
             found = found.append(pa.field(name, pa.null()))
         for key, kind in self._kinds.items():
-            found = found.append(pa.field(key, types.get(kind, pa.string())))
+            found = found.append(pa.field(key, ARROW_TYPES.get(kind, pa.string())))
         return found
-
-    def record_batches(self, names: Sequence[str] | None = None) -> Iterator[Any]:
-        """The rows as Arrow record batches, with these columns or all."""
-        import pyarrow as pa
-
-        schema = self.schema
-        wanted = list(schema.names if names is None else names)
-        own = [name for name in wanted if name not in self._keys and name not in self._lacking]
-        for batch in self.source.record_batches(own):  # type: ignore[attr-defined]
-            columns = []
-            for name in wanted:
-                if name in own:
-                    columns.append(batch.column(name))
-                    continue
-                value = pa.scalar(self._keys.get(name), pa.string())
-                type = schema.field(name).type
-                columns.append(pa.repeat(value.cast(type), batch.num_rows))
-            yield pa.record_batch(columns, names=wanted)
 
     def parts(
         self,
@@ -190,22 +166,29 @@ class WithColumns:
         written = [name for name in as_written if name not in more]
         own_kept = [name for name in kept if name not in more]
         for part in parts_kept(self.source, own, written, own_kept):
-            read = partial(self._read, part, added, as_written, [n for n in kept if n in more])
-            yield part._replace(read=read)
+            yield part._replace(read=partial(self._read, part, added, as_written, kept))
 
     def _read(
         self, part: Part, added: Sequence[str], as_written: Collection[str], kept: Sequence[str]
     ) -> Table:
         table = part.read()
-        columns = dict(table.columns)
+        n_rows, columns = table.n_rows, dict(table.columns)
         for name in added:
-            written = name in as_written and not part.typed
-            columns[name] = self._column(name, table.n_rows, written)
-        beside = dict(table.kept) if isinstance(table, RowsKept) else {}
-        beside |= {name: self._column(name, table.n_rows, not part.typed) for name in kept}
-        if beside:
-            return RowsKept(columns, table.n_rows, True, beside)
-        return Table(columns, table.n_rows, True)
+            columns[name] = self._column(name, n_rows, name in as_written and not part.typed)
+        if not kept:
+            return Table(columns, n_rows, True)
+        own = table.kept if isinstance(table, RowsKept) else pa.table({})
+        rows = {}
+        for name in kept:
+            if name in self._lacking:
+                rows[name] = pa.nulls(n_rows)
+            elif name in self._keys:
+                kind = ARROW_TYPES.get(self._kinds[name] if part.typed else "", pa.string())
+                value = pa.scalar(self._keys[name], pa.string()).cast(kind)
+                rows[name] = pa.repeat(value, n_rows)
+            else:
+                rows[name] = own.column(name)
+        return RowsKept(columns, n_rows, True, pa.table(rows))
 
     def _column(self, name: str, n_rows: int, written: bool) -> Column:
         value = self._keys.get(name)
@@ -217,6 +200,88 @@ class WithColumns:
         if kind == "date":
             return Numbers(np.full(n_rows, days_of_text(value)), "date")
         return Strings(np.zeros(n_rows, dtype=np.int32), [value], "text")
+
+
+# ---- several files, one below the other ----------------------------------------------------------
+class Several:
+    """Sources with the same columns, in whatever order.
+
+    A column may be of another type in another of them: numbers and strings are then counted beside
+    each other, as in a column of a table.
+
+    Parameters
+    ----------
+    sources : sequence of Source
+        At least one.
+    name : str
+
+    Raises
+    ------
+    SourceError
+        If one lacks a column, or has one more.
+    """
+
+    name: str
+    sources: list[Source]
+    keeps = True
+
+    def __init__(self, sources: Sequence[Source], name: str) -> None:
+        self.name, self.sources = name, list(sources)
+        self.once: bool = any(source.once for source in sources)
+        first = self.sources[0]
+        self._columns = first.columns()
+        for source in self.sources[1:]:
+            _need_alike(self._columns, first.name, source.columns(), source.name)
+
+    def columns(self) -> dict[str, SourceColumn]:
+        return self._columns
+
+    def parts(
+        self,
+        names: Sequence[str] | None = None,
+        as_written: Collection[str] = (),
+        kept: Sequence[str] = (),
+    ) -> Iterator[Part]:
+        sizes = [size_of(source.name) for source in self.sources]
+        whole, before = sum(sizes), 0
+        for source, size in zip(self.sources, sizes, strict=True):
+            for part in parts_kept(source, names, as_written, kept):
+                done = None
+                if whole and part.done is not None:
+                    done = (before + size * part.done) / whole
+                yield part._replace(done=done)
+            before += size
+
+
+def size_of(name: str) -> int:
+    """The bytes of a file; 0 where there is none by this name, as of a source in a database."""
+    try:
+        return os.path.getsize(name)
+    except OSError:
+        return 0
+
+
+def _need_alike(first: dict[str, Any], name: str, other: dict[str, Any], its: str) -> None:
+    lacking = [column for column in first if column not in other]
+    more = [column for column in other if column not in first]
+    if lacking:
+        raise SourceError(
+            f"{its} lacks {listed(map(repr, lacking), 5)}, which {name} has: add the column, with "
+            "missing values where nothing is known, or leave the file out"
+        )
+    if more:
+        raise SourceError(
+            f"{its} has {listed(map(repr, more), 5)}, which {name} lacks: add the column there, "
+            "with missing values where nothing is known, or leave the file out"
+        )
+    for column, mine in first.items():
+        theirs = other[column]
+        if is_nested(mine) != is_nested(theirs):
+            raise SourceError(
+                f"{its}: column {column!r} holds {theirs.type}, and in {name} {mine.type}: only "
+                "columns of single values are counted. Write it alike in both files, or leave it "
+                "out of them"
+            )
 
 
 # ---- files, folders and what else is named as data -----------------------------------------------
@@ -630,10 +695,10 @@ def _source_of_file(
             f"{name} can be read only once, which {format} does not allow: save it to a file first"
         )
     if format == "parquet":
-        from tallybayes.sources.batches.parquet import ParquetFile
+        from tallybayes.sources.batches import ParquetFile
 
         return ParquetFile(path, flatten=flatten)
-    from tallybayes.sources.batches.streams import ArrowFile
+    from tallybayes.sources.batches import ArrowFile
 
     return ArrowFile(path, flatten=flatten)
 
@@ -777,14 +842,14 @@ def source_of(x: Any, *, sql: str | None = None, table: str | None = None) -> So
         given = [x] if isinstance(x, str | os.PathLike) else x
         return source_of_paths([os.fspath(path) for path in given])
     if _is(x, "polars", "LazyFrame"):
-        from tallybayes.sources.batches.lazy_frame import LazyFrame
+        from tallybayes.sources.batches import LazyFrame
 
         return LazyFrame(x)
     if is_spark_frame(x):
         from tallybayes.sources.spark.frame import SparkFrame
 
         return SparkFrame(x)
-    from tallybayes.sources.batches.streams import Batches
+    from tallybayes.sources.batches import Batches
 
     if hasattr(x, "to_arrow_reader"):
         return Batches.of_relation(x)

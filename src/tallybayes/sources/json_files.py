@@ -24,7 +24,7 @@ import pyarrow.json as pj
 
 from tallybayes.errors import LeftOutWarning, SourceError, listed, warn_user
 from tallybayes.sources.arrow import HINT as FLATTEN
-from tallybayes.sources.arrow import Flattening, SameName, columns_of, flat, flatten_hint
+from tallybayes.sources.arrow import Flattening, SameName, chunk_of, columns_of, flat, flatten_hint
 from tallybayes.sources.cells import (
     Batch,
     Kind,
@@ -600,7 +600,7 @@ def settle(
 ) -> None:
     """Enters the kinds of columns whose first values these rows have."""
     for name in filter(wanted, table.column_names):
-        kinds[name] = settled(_array(table, name), kinds.get(name), spelling.of(name))
+        kinds[name] = settled(chunk_of(table.column(name)), kinds.get(name), spelling.of(name))
 
 
 def as_cells(
@@ -616,18 +616,11 @@ def as_cells(
     """
     columns = {}
     for name in filter(wanted, table.column_names):
-        columns[name] = cells(_array(table, name), kinds[name], name, spelling.of(name))
+        columns[name] = cells(chunk_of(table.column(name)), kinds[name], name, spelling.of(name))
         infinite = first_infinite(columns[name])
         if infinite is not None:
             raise Infinite(name, infinite)
     return pa.table(columns) if columns else table.select([])  # which knows how many rows it has
-
-
-def _array(table: Any, name: str) -> Any:
-    column = table.column(name).combine_chunks()
-    if isinstance(column, pa.ChunkedArray):
-        column = pa.concat_arrays(column.chunks)
-    return column
 
 
 class JsonBatches:
@@ -1076,7 +1069,7 @@ def _kept(rows: Any, written: Any) -> Table:
     table = arrow.read(rows)
     if written is None:
         return table
-    return RowsKept(table.columns, table.n_rows, True, arrow.read(written).columns)
+    return RowsKept(table.columns, table.n_rows, True, written)
 
 
 def _with_all(part: Part, names: Sequence[str], beside: Sequence[str]) -> Table:

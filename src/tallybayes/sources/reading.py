@@ -17,25 +17,24 @@ from numpy.typing import NDArray
 
 from tallybayes.errors import NegativeTally, SourceError, SourceWarning, called, warn_user
 from tallybayes.progress import reading_shown
-from tallybayes.sources.arrow import flatten_hint
+from tallybayes.sources.arrow import flatten_hint, parts_kept
 from tallybayes.sources.cells import Kind, Misfit, TextFile, cells, settled
 from tallybayes.sources.contract import (
     Part,
     ReadAgain,
     RowsKept,
-    Several,
     Source,
     SourceColumn,
     is_nested,
-    parts_kept,
-    row_in,
-    size_of,
+    over_parts,
 )
 from tallybayes.sources.files import (
+    Several,
     header_of,
     inner_of,
     is_in_database,
     is_paths,
+    size_of,
     source_of,
     source_of_paths,
 )
@@ -344,8 +343,7 @@ class Rows:
         if plan.target is not None:
             label = columns.pop(plan.target, Empty(table.n_rows))
             labels = as_written(label, plan.target, self.spelling.of(plan.target))
-        beside = table.kept if isinstance(table, RowsKept) else columns
-        kept = {name: beside.get(name, Empty(table.n_rows)) for name in plan.keep}
+        kept = table.kept if isinstance(table, RowsKept) else pa.table({})
         if plan.names is not None:
             columns = {n: columns.get(n, Empty(table.n_rows)) for n in plan.names}
         columns |= {name: Empty(table.n_rows) for name in plan.left_out}
@@ -652,29 +650,11 @@ class Rows:
             What it returns, in order.
         """
 
-        def of_part(numbered: tuple[int, Part]) -> R | None:
-            i, part = numbered
-            table = part.read()
-            if not table.n_rows:
-                return None
-            try:
-                return do(table)
-            except ValueError as error:
-                raise self._explained(i, error) from error
+        def of_table(table: Table, _: Part) -> R:
+            return do(table)
 
-        parts = enumerate(self.parts())
-        results = map(of_part, parts) if self.once else in_order(of_part, parts)
-        for result in results:
-            if result is not None:
-                yield result
-
-    def _explained(self, i: int, error: ValueError) -> Exception:
-        """An error about "row N" of a part as one about the line of its file."""
-        found = row_in(error)
-        if found is None:
-            return SourceError(f"{self.name}: {error}")
-        row = self._read_so_far.parts[i].row_of(found)
-        return _Fault(i, row, lambda where: SourceError(f"{where}: {error}"))
+        each: Any = map if self.once else in_order
+        return (done.result for done in over_parts(self.parts(), of_table, each))
 
 
 def _given(name: str | None) -> list[str]:

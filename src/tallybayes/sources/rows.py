@@ -1,11 +1,10 @@
-"""Rows of a source beside what is known of them: columns that are kept, predictions, labels."""
+"""Rows of a source with predictions, those that have a label, and values as they are written."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -13,192 +12,34 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tallybayes.errors import SourceError, listed
+from tallybayes.sources.arrow import chunk_of, parts_kept
 from tallybayes.sources.cells import Kind, TextFile, cells, kind_of
 from tallybayes.sources.contract import (
     Part,
     ReadAgain,
     RowsKept,
-    Several,
     Source,
     SourceColumn,
     is_distributed,
     is_nested,
-    located,
-    parts_kept,
+    over_parts,
 )
-from tallybayes.sources.files import inner_of, is_source, source_of
+from tallybayes.sources.files import Several, inner_of, is_source, source_of
 from tallybayes.sources.options import Spelling
-from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table, arrow
+from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table
 from tallybayes.tables.columns import strings_of
 
 __all__ = [
-    "ArrowRows",
-    "KeptColumns",
     "Labelled",
-    "Piece",
     "PredictedRows",
     "Predictions",
     "Values",
     "files_of",
     "first_written",
-    "kept_columns",
     "labelled",
     "read_as",
     "written_values",
 ]
-
-
-# ---- rows to predict, piece by piece, with columns that are kept unchanged -----------------------
-@runtime_checkable
-class ArrowRows(Protocol):
-    """A source whose rows come as Arrow record batches, with unchanged columns."""
-
-    name: str
-    schema: Any
-
-    def record_batches(self, names: Sequence[str] | None = None) -> Iterator[Any]:
-        """The rows, with these columns or all."""
-
-
-class Piece(NamedTuple):
-    """Some rows that follow each other.
-
-    Parameters
-    ----------
-    read : callable () -> (pyarrow.RecordBatch, Table)
-        Reads the columns that stay, and those that are predicted from, on whatever thread.
-    where : str
-        What holds the rows, for messages.
-    place : callable (int) -> str, optional
-        What messages call a row of `where`, by its number there.
-    """
-
-    read: Callable[[], tuple[Any, Table]]
-    where: str
-    place: Callable[[int], str] | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class KeptColumns:
-    """The rows of a source, with the columns that stay.
-
-    Parameters
-    ----------
-    name : str
-        Of the source.
-    schema : pyarrow.Schema
-        Of the columns that stay.
-    pieces : callable () -> iterator of Piece
-        All rows in order, as often as the source can be read.
-    """
-
-    name: str
-    schema: Any
-    pieces: Callable[[], Iterator[Piece]]
-
-
-def kept_columns(
-    source: Source, kept: Sequence[str], read: Sequence[str], as_written: Collection[str]
-) -> KeptColumns:
-    """The rows of a source: columns that stay, and the table to predict.
-
-    Columns of Arrow batches stay as they are; those of text, which has no types, are strings as
-    they are written.
-
-    Parameters
-    ----------
-    source : Source
-    kept, read : sequence of str
-        Columns that stay, and columns that are predicted from.
-    as_written : collection of str
-        Those of the latter that are strings, where the source has no types.
-
-    Raises
-    ------
-    SourceError
-        If the source is text and typed files side by side.
-    """
-    files = files_of(source)
-    if all(isinstance(inner_of(file), ArrowRows) for file in files):
-        return _kept_of_arrow(source.name, files, kept, read)
-    if all(isinstance(inner_of(file), TextFile) for file in files):
-        schema = pa.schema([(name, pa.string()) for name in kept])
-        return KeptColumns(source.name, schema, lambda: _of_text(source, schema, read, as_written))
-    raise SourceError(
-        f"{source.name}: some are text, whose columns have no types, and some are not: predict "
-        "each kind by itself"
-    )
-
-
-# ---- rows of Arrow -------------------------------------------------------------------------------
-def _kept_of_arrow(
-    name: str, files: Sequence[ArrowRows], kept: Sequence[str], read: Sequence[str]
-) -> KeptColumns:
-    schema = pa.schema([files[0].schema.field(column) for column in kept])
-    both = list(dict.fromkeys([*kept, *read]))
-
-    def pieces() -> Iterator[Piece]:
-        for file in files:
-            for batch in file.record_batches(both):
-                yield Piece(partial(_of_batch, file.name, batch, schema, read), file.name)
-
-    return KeptColumns(name, schema, pieces)
-
-
-def _of_batch(name: str, batch: Any, schema: Any, read: Sequence[str]) -> tuple[Any, Table]:
-    columns = [batch.column(field.name) for field in schema]
-    for i, field in enumerate(schema):
-        if columns[i].type != field.type:
-            columns[i] = _cast(columns[i], field, name)
-    return pa.record_batch(columns, schema=schema), arrow.read_batches([batch.select(list(read))])
-
-
-def _cast(column: Any, field: Any, name: str) -> Any:
-    """A column as the type that it has in the first file."""
-    try:
-        return column.cast(field.type)
-    except pa.ArrowException as error:
-        raise SourceError(
-            f"{name}: column {field.name!r} is of the type {column.type}, and in the first file "
-            f"{field.type}, as which it cannot be kept ({error}): leave it out of keep="
-        ) from None
-
-
-# ---- rows as text --------------------------------------------------------------------------------
-def _of_text(
-    source: Source, schema: Any, read: Sequence[str], as_written: Collection[str]
-) -> Iterator[Piece]:
-    try:
-        for part in parts_kept(source, read, as_written, list(schema.names)):
-            yield Piece(partial(_of_part, part, schema), part.where, part.place)
-    except ReadAgain as again:
-        raise _late(again) from None
-
-
-def _of_part(part: Part, schema: Any) -> tuple[Any, Table]:
-    try:
-        table = part.read()
-    except ReadAgain as again:
-        raise _late(again) from None
-    kept = table.kept if isinstance(table, RowsKept) else {}  # without columns to keep
-    columns = [_strings(kept[name], table.n_rows) for name in schema.names]
-    return pa.record_batch(columns, schema=schema), table
-
-
-def _late(again: ReadAgain) -> SourceError:
-    """Rows before it have been predicted and handed on, so that they cannot be read again."""
-    return SourceError(
-        f"{again}, unlike the rows before: correct it, or declare the column as Categorical() and "
-        "fit anew"
-    )
-
-
-def _strings(column: Column, n_rows: int) -> Any:
-    if isinstance(column, Empty):
-        return pa.nulls(n_rows, pa.string())
-    assert isinstance(column, Strings)  # as it is written
-    codes = pa.array(column.codes, mask=column.codes < 0)
-    return pa.DictionaryArray.from_arrays(codes, pa.array(column.levels)).cast(pa.string())
 
 
 # ---- rows of a source with their predictions, computed batch by batch when they are read ---------
@@ -213,40 +54,59 @@ class PredictedRows:
     and polars; DuckDB, which registers it; ``adbc_ingest`` of ADBC, which writes it to a database.
     A few batches are in memory at a time. Its rows can be read again where those of the source can.
 
+    Columns of Arrow batches stay as they are; those of text, which has no types, are strings as
+    they are written.
+
     Parameters
     ----------
-    rows : KeptColumns
+    source : Source
+    kept, read : sequence of str
+        Columns that stay, and columns that are predicted from.
+    as_written : collection of str
+        Those of the latter that are strings, where the source has no types.
     classes : array (n_classes,)
     predict : callable (Table) -> Predictions
-    in_order : callable
-        ``map`` that may run on several threads.
 
     Raises
     ------
     SourceError
-        If a column that stays has a name that the predictions need.
+        If a column that stays has a name that the predictions need, or the source is text and typed
+        files side by side.
     """
 
     def __init__(
         self,
-        rows: KeptColumns,
+        source: Source,
+        kept: Sequence[str],
+        read: Sequence[str],
+        as_written: Collection[str],
         classes: NDArray[Any],
         predict: Callable[[Table], Predictions],
-        in_order: Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]] = map,
     ) -> None:
-        self._rows, self._predict, self._in_order = rows, predict, in_order
+        self._source, self._read, self._as_written = source, read, as_written
+        self._predict = predict
+        files = files_of(source)
+        if all(isinstance(inner_of(file), TextFile) for file in files):
+            self._kept = [pa.field(name, pa.string()) for name in kept]
+        elif all(hasattr(inner_of(file), "schema") for file in files):
+            self._kept = [files[0].schema.field(name) for name in kept]
+        else:
+            raise SourceError(
+                f"{source.name}: some are text, whose columns have no types, and some are not: "
+                "predict each kind by itself"
+            )
         self._made = [pa.field("prediction", pa.array(classes.tolist()).type)]
         self._made += [pa.field(f"p({label})", pa.float64()) for label in classes.tolist()]
-        taken = [field.name for field in self._made if field.name in rows.schema.names]
+        taken = [field.name for field in self._made if field.name in kept]
         if taken:
             raise SourceError(
-                f"{rows.name} has a column {taken[0]!r}, which is what the predictions are "
+                f"{source.name} has a column {taken[0]!r}, which is what the predictions are "
                 "called: rename it, or leave it out of keep="
             )
-        self._schema = pa.schema([*rows.schema, *self._made])
+        self._schema = pa.schema([*self._kept, *self._made])
 
     def __repr__(self) -> str:
-        return f"<predictions of {self._rows.name}: {', '.join(self._schema.names)}>"
+        return f"<predictions of {self._source.name}: {', '.join(self._schema.names)}>"
 
     @property
     def schema(self) -> Any:
@@ -266,16 +126,16 @@ class PredictedRows:
         ValueError
             If the source cannot be read, or a value is not admitted.
         """
-        where, before = "", 0
+        kept = [field.name for field in self._kept]
         try:
-            for batch, where_now in self._in_order(self._predicted, self._rows.pieces()):
-                before = batch.num_rows + (before if where_now == where else 0)
-                where = where_now
-                yield batch
-        except _PieceError as error:
-            piece = error.piece
-            first = before if piece.where == where else 0
-            raise located(error.error, piece.where, first, piece.place) from error.error
+            parts = parts_kept(self._source, self._read, self._as_written, kept)
+            for done in over_parts(parts, self._predicted):
+                yield done.result
+        except ReadAgain as again:  # rows before it have been predicted and handed on
+            raise SourceError(
+                f"{again}, unlike the rows before: correct it, or declare the column as "
+                "Categorical() and fit anew"
+            ) from None
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """The rows as an Arrow stream in C; see
@@ -283,28 +143,25 @@ class PredictedRows:
         reader = pa.RecordBatchReader.from_batches(self._schema, self.record_batches())
         return reader.__arrow_c_stream__(requested_schema)
 
-    def _predicted(self, piece: Piece) -> tuple[Any, str]:
-        """The rows of a piece with their predictions, and what holds them."""
-        kept, table = piece.read()
-        labels, proba = np.empty(0), np.empty((0, len(self._made) - 1))
-        if table.n_rows:
+    def _predicted(self, table: Table, part: Part) -> Any:
+        """The rows of a part with their predictions."""
+        columns = []
+        for field in self._kept:
+            assert isinstance(table, RowsKept)
+            column = table.kept.column(field.name)
             try:
-                labels, proba = self._predict(table)
-            except SourceError:
-                raise
-            except ValueError as error:
-                raise _PieceError(piece, error) from error
-        made = [pa.array(labels.tolist(), self._made[0].type)]
-        made += [pa.array(np.ascontiguousarray(column)) for column in proba.T]
-        return pa.record_batch([*kept.columns, *made], schema=self._schema), piece.where
-
-
-class _PieceError(Exception):
-    """An error in the rows of a piece."""
-
-    def __init__(self, piece: Piece, error: ValueError) -> None:
-        super().__init__(str(error))
-        self.piece, self.error = piece, error
+                column = column.cast(field.type)
+            except pa.ArrowException as error:
+                raise SourceError(
+                    f"{part.where}: column {field.name!r} is of the type {column.type}, and in the "
+                    f"first file {field.type}, as which it cannot be kept ({error}): leave it out "
+                    "of keep="
+                ) from None
+            columns.append(chunk_of(column))
+        labels, proba = self._predict(table)
+        columns.append(pa.array(labels.tolist(), self._made[0].type))
+        columns += [pa.array(np.ascontiguousarray(column)) for column in proba.T]
+        return pa.record_batch(columns, schema=self._schema)
 
 
 # ---- the rows of a source that have a label ------------------------------------------------------

@@ -21,7 +21,7 @@ from tallybayes import MultinomialNB, NaiveBayes, WeightedNaiveBayes, collect, l
 from tallybayes.errors import NegativeTally, SourceError, StaleWarning, UnseenLevel
 from tallybayes.estimators.sources import tables_of
 from tallybayes.families import Categorical, Gaussian, Multinomial, Poisson
-from tallybayes.sources.batches.streams import Batches
+from tallybayes.sources.batches import Batches
 from tallybayes.tally import TableTally
 
 MODELS = {

@@ -18,7 +18,7 @@ from servers.spark import on_spark
 from sources.spark.rows import a_table
 from tallybayes import NaiveBayes, WeightedNaiveBayes, collect
 from tallybayes.errors import LeftOutWarning, SourceError
-from tallybayes.sources.batches.streams import Batches
+from tallybayes.sources.batches import Batches
 from tallybayes.sources.spark import failures
 from tallybayes.sources.spark.frame import SparkFrame
 from tallybayes.tables.columns import values_of

@@ -12,7 +12,7 @@ import pytest
 from engines.test_contract import assert_same
 from servers.spark import on_spark
 from tallybayes import NaiveBayes, WeightedNaiveBayes
-from tallybayes.sources.batches.parquet import ParquetFile
+from tallybayes.sources.batches import ParquetFile
 from tallybayes.sources.spark import parquet_scan
 from tallybayes.sources.spark.frame import SparkFrame
 from tallybayes.tally import TableTally

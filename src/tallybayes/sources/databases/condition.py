@@ -11,11 +11,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tallybayes.errors import SourceError
+from tallybayes.sources.arrow import arrow_of
 from tallybayes.sources.contract import Part, Source, SourceColumn, restarted
 from tallybayes.sources.databases.duckdb import library, need_one_select
 from tallybayes.sources.databases.names import conjunction
-from tallybayes.tables import Column, Empty, Numbers, Strings, Table
-from tallybayes.tables.columns import stacked, strings_of
+from tallybayes.tables import Empty, Numbers, Table
+from tallybayes.tables.columns import stacked
 
 __all__ = ["RowsThatMeet"]
 
@@ -70,7 +71,12 @@ class RowsThatMeet:
     def _rows(self, table: Table) -> NDArray[np.int64]:
         """The numbers of the rows that meet the conditions, in their order."""
         self._need_names_of_sql(list(table.columns))
-        columns = {name: _arrow(column) for name, column in table.columns.items()}
+        columns = {name: arrow_of(column) for name, column in table.columns.items()}
+        columns |= {
+            name: columns[name].cast(pa.float64(), safe=False)
+            for name, column in table.columns.items()
+            if isinstance(column, Numbers) and column.what != "date"
+        }
         rows = pa.table({**columns, ROW: np.arange(table.n_rows)})
         strings = [text for text, _ in self._conditions]
         values = [value for _, given in self._conditions for value in given]
@@ -95,20 +101,3 @@ class RowsThatMeet:
                 f"{self.name} has the columns {' and '.join(map(repr, alike))}, which are one name "
                 "in SQL: rename one of them, or filter the rows before they are counted"
             )
-
-
-def _arrow(column: Column) -> Any:
-    """A column as an Arrow array."""
-    if isinstance(column, Empty):
-        return pa.nulls(column.n_rows, pa.string())
-    if isinstance(column, Numbers):
-        values = np.asarray(column.values, dtype=np.float64)
-        if column.what != "date":
-            return pa.array(values, from_pandas=True)
-        micros = np.where(np.isnan(values), 0.0, values * 86_400e6).round().astype(np.int64)
-        return pa.array(micros, pa.timestamp("us"), mask=np.isnan(values))
-    strings = column if isinstance(column, Strings) else strings_of(column)
-    codes = pa.array(strings.codes, mask=strings.codes < 0)
-    return pa.DictionaryArray.from_arrays(codes, pa.array(strings.levels, pa.string())).cast(
-        pa.string()
-    )

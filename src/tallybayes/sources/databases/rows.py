@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, Protocol
@@ -10,9 +10,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from tallybayes.errors import SourceError
-from tallybayes.sources.arrow import columns_of, names_read
-from tallybayes.sources.batches.streams import parts_of
-from tallybayes.sources.contract import Part, SourceColumn
+from tallybayes.sources.batches import ArrowSource
 from tallybayes.sources.databases.names import conjunction
 
 __all__ = ["Database", "DatabaseRows"]
@@ -37,7 +35,7 @@ class Database(Protocol):
         """The database's message of an error."""
 
 
-class DatabaseRows:
+class DatabaseRows(ArrowSource):
     """The rows of a table or query, read anew each time, by one statement.
 
     Parameters
@@ -51,9 +49,6 @@ class DatabaseRows:
 
     database: Database
     rows: str
-    name: str
-
-    once = False
 
     def __init__(self, database: Database, rows: str, name: str) -> None:
         self.database, self.rows, self.name = database, rows, name
@@ -78,11 +73,7 @@ class DatabaseRows:
         with self._explained():
             return self.database.schema(self.rows)
 
-    def columns(self) -> dict[str, SourceColumn]:
-        return columns_of(self.schema)
-
     def record_batches(self, names: Sequence[str] | None = None) -> Iterator[Any]:
-        """The rows as Arrow record batches, with these columns or all."""
         with self._explained():
             schema = self.schema
             if names is not None:
@@ -93,12 +84,6 @@ class DatabaseRows:
         """The rows that meet conditions in SQL, which are part of the statement as they stand."""
         rows = f"(SELECT * FROM {self.rows} WHERE {conjunction(conditions)}) AS tallybayes_held"
         return DatabaseRows(self.database, rows, self.name)
-
-    def parts(
-        self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
-    ) -> Iterator[Part]:
-        wanted = names_read(self.schema, names, self.name)
-        yield from parts_of(self.record_batches(wanted), self.name)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

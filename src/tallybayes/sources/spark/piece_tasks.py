@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tallybayes.errors import SourceError
-from tallybayes.sources.batches.parquet import ParquetFile
+from tallybayes.sources.batches import ParquetFile
 from tallybayes.sources.contract import Part, located
 from tallybayes.sources.spark.parquet_scan import TYPES_READ, Piece
 from tallybayes.sources.spark.tasks import Answer, Each, Merge, answer_row

@@ -79,7 +79,7 @@ def _read(rows: Any, names: Sequence[str]) -> Table:
 
 def _together(batches: Iterator[Any]) -> Iterator[Any]:
     """The batches of a partition that has rows as tables that are worth a call."""
-    for group in grouped(batches, lambda batch: batch, MIN_VALUES):
+    for group in grouped(batches, MIN_VALUES):
         rows = pa.Table.from_batches(group)
         if rows.num_rows:
             yield rows

@@ -1,1 +1,0 @@
-"""Rows that come as Arrow batches: Parquet, Arrow files and streams, lazy frames."""
