@@ -48,9 +48,9 @@ _HOME = {
     "rows": "tallybayes.sources.files",
     "set_num_threads": "tallybayes.threads",
     "set_progress": "tallybayes.progress",
-    "sql": "tallybayes.sources.databases.opening",
+    "sql": "tallybayes.sources.database_rows",
     "sql_dialects": "tallybayes.export.dialects",
-    "table": "tallybayes.sources.databases.opening",
+    "table": "tallybayes.sources.database_rows",
     "update": "tallybayes.bayes",
 }
 

@@ -18,7 +18,7 @@ from tallybayes.export.dialects import sql_dialects
 from tallybayes.families.registry import register_family
 from tallybayes.model_files.tables import open_model
 from tallybayes.progress import on_progress, set_progress
-from tallybayes.sources.databases.opening import sql, table
+from tallybayes.sources.database_rows import sql, table
 from tallybayes.sources.documents import documents
 from tallybayes.sources.files import csv, files, rows
 from tallybayes.sources.rows import labelled

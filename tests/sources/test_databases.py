@@ -14,7 +14,7 @@ import tallybayes
 from tallybayes import NaiveBayes, WeightedNaiveBayes, collect
 from tallybayes.errors import LeftOutWarning, SourceError
 from tallybayes.families import Gaussian
-from tallybayes.sources.databases.names import quoted, quoted_path, shown
+from tallybayes.sources.databases import quoted, quoted_path, shown
 from tallybayes.sources.files import source_of
 from tallybayes.tables import arrow
 

@@ -304,8 +304,7 @@ def _paths(source: Any) -> list[str]:
 
 def _beginning(paths: Sequence[str]) -> tuple[str | None, bytes]:
     """The format of the first file, and its first bytes; None where they are not files."""
-    from tallybayes.sources.databases.duckdb import is_file
-    from tallybayes.sources.databases.names import is_url
+    from tallybayes.sources.databases import is_file, is_url
 
     if not paths or is_url(paths[0]) or is_file(paths[0]):
         return None, b""

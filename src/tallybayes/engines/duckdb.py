@@ -49,8 +49,7 @@ from tallybayes.engines.sql import (
 from tallybayes.engines.stream import StreamEngine
 from tallybayes.errors import LeftOutWarning, warn_user
 from tallybayes.schema import Columns, Schema
-from tallybayes.sources.databases.duckdb import OwnDatabase, library, need_one_select
-from tallybayes.sources.databases.names import quoted_path
+from tallybayes.sources.databases import OwnDatabase, library, need_one_select, quoted_path
 from tallybayes.sources.files import is_in_duckdb, is_relation
 from tallybayes.tables import Table
 from tallybayes.tables.for_databases import for_database

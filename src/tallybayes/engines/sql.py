@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from tallybayes.sources.contract import SourceColumn
-from tallybayes.sources.databases.names import conjunction, quoted
+from tallybayes.sources.databases import conjunction, quoted
 from tallybayes.tables.columns import LARGEST, text_of_days, text_of_number
 
 __all__ = [

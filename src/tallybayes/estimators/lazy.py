@@ -32,8 +32,7 @@ from tallybayes.models.rows import Held, Names, rows_to_score
 from tallybayes.models.table import TableModel
 from tallybayes.score import Unseen
 from tallybayes.sources.contract import Source, SourceColumn
-from tallybayes.sources.databases.duckdb import is_file
-from tallybayes.sources.databases.names import is_url
+from tallybayes.sources.databases import is_file, is_url
 from tallybayes.sources.files import (
     is_in_database,
     is_relation,
@@ -749,7 +748,7 @@ class RowsAsked:
         pairs += [(key, family) for key, family in named if key not in unread]
         pairs += [(name, None) for name in unread]
         if where:
-            from tallybayes.sources.databases.condition import RowsThatMeet
+            from tallybayes.sources.database_rows import RowsThatMeet
 
             conditions = [(condition.text, condition.values) for condition in where]
             source = RowsThatMeet(source, conditions, self._connection)

@@ -761,7 +761,7 @@ class FromSources(TallyClassifier):
             If X lacks a column, or a value cannot be read.
         """
         if is_relation(X):
-            from tallybayes.sources.databases.duckdb import relation_of
+            from tallybayes.sources.databases import relation_of
 
             return relation_of(self.predict_rows(X))
         if is_spark_frame(X):

@@ -20,7 +20,7 @@ _HOME = {
     "is_database": "tallybayes.sources.files",
     "is_model": "tallybayes.sources.places",
     "is_remote": "tallybayes.sources.opening",
-    "is_url": "tallybayes.sources.databases.names",
+    "is_url": "tallybayes.sources.databases",
     "kind_of_input": "tallybayes.sources.documents",
     "need_apart": "tallybayes.sources.options",
     "need_data": "tallybayes.sources.places",
@@ -28,7 +28,7 @@ _HOME = {
     "need_model": "tallybayes.sources.places",
     "open_rows": "tallybayes.sources.reading",
     "read_once": "tallybayes.sources.opening",
-    "shown_path": "tallybayes.sources.databases.names",
+    "shown_path": "tallybayes.sources.databases",
 }
 
 __all__ = [
@@ -55,7 +55,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from tallybayes.replacing import replacing
-    from tallybayes.sources.databases.names import is_url, shown_path
+    from tallybayes.sources.databases import is_url, shown_path
     from tallybayes.sources.document_source import DocumentSource
     from tallybayes.sources.documents import kind_of_input
     from tallybayes.sources.files import holds_data, is_database

@@ -752,9 +752,7 @@ def is_paths(x: Any) -> bool:
 def is_spark_frame(x: Any) -> bool:
     """Whether x is a DataFrame of Spark, of the classic kind or of Spark Connect, or read as one.
     Nothing is imported."""
-    return _is(x, "pyspark.sql", "DataFrame") or _is(
-        x, "tallybayes.sources.spark.frame", "SparkFrame"
-    )
+    return _is(x, "pyspark.sql", "DataFrame") or _is(x, "tallybayes.sources.spark", "SparkFrame")
 
 
 def is_source(x: Any) -> bool:
@@ -782,12 +780,12 @@ def is_relation(x: Any) -> bool:
 def is_in_database(x: Any) -> bool:
     """Whether x is what :func:`tallybayes.sql` or :func:`tallybayes.table` makes. Nothing is
     imported."""
-    return _is(x, "tallybayes.sources.databases.rows", "DatabaseRows")
+    return _is(x, "tallybayes.sources.database_rows", "DatabaseRows")
 
 
 def is_in_duckdb(x: Any) -> bool:
     """Whether x is such a table or query in DuckDB."""
-    return is_in_database(x) and _is(x.database, "tallybayes.sources.databases.duckdb", "DuckDB")
+    return is_in_database(x) and _is(x.database, "tallybayes.sources.databases", "DuckDB")
 
 
 def is_database(x: Any) -> bool:
@@ -805,8 +803,7 @@ def is_database(x: Any) -> bool:
     """
     if not isinstance(x, str | os.PathLike):
         return False
-    from tallybayes.sources.databases.duckdb import is_file
-    from tallybayes.sources.databases.names import is_url
+    from tallybayes.sources.databases import is_file, is_url
 
     where = os.fspath(x)
     return is_url(where) or is_file(where)
@@ -832,7 +829,7 @@ def source_of(x: Any, *, sql: str | None = None, table: str | None = None) -> So
         If it is none of these.
     """
     if sql is not None or table is not None or is_database(x):
-        from tallybayes.sources.databases.opening import rows_at
+        from tallybayes.sources.database_rows import rows_at
 
         return rows_at(x, sql, table)
     if _has_contract(x):
@@ -846,7 +843,7 @@ def source_of(x: Any, *, sql: str | None = None, table: str | None = None) -> So
 
         return LazyFrame(x)
     if is_spark_frame(x):
-        from tallybayes.sources.spark.frame import SparkFrame
+        from tallybayes.sources.spark import SparkFrame
 
         return SparkFrame(x)
     from tallybayes.sources.batches import Batches

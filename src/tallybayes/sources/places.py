@@ -10,7 +10,7 @@ from typing import Protocol
 
 from tallybayes.errors import OptionError, SourceError, called, listed, suggestion
 from tallybayes.replacing import need_writable
-from tallybayes.sources.databases.names import is_url
+from tallybayes.sources.databases import is_url
 from tallybayes.sources.opening import (
     MAGIC,
     header_hint,

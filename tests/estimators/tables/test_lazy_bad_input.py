@@ -17,7 +17,7 @@ from tallybayes.engines.sql import Bound, Written
 from tallybayes.errors import IncompatibleTallies, UnseenLevel
 from tallybayes.families import Bernoulli, Binned, Categorical, Dirichlet, Gaussian, Poisson
 from tallybayes.families.choice import UNDECLARED
-from tallybayes.sources.databases.names import quoted
+from tallybayes.sources.databases import quoted
 
 EVIL = [
     'x"; DROP TABLE kept; --',

@@ -22,8 +22,8 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from tallybayes import collect
-from tallybayes.sources.spark import parquet_scan
-from tallybayes.sources.spark.frame import SparkFrame
+from tallybayes.sources import spark as of_spark
+from tallybayes.sources.spark import SparkFrame
 
 ROWS, PARTITIONS = 6000, 6
 SETTINGS = {
@@ -102,7 +102,7 @@ def main(master: str, folder: str) -> None:
         ),
         "files": spark.read.parquet(path),
     }
-    parquet_scan.MIN_PIECE_BYTES = Path(path).stat().st_size // PARTITIONS  # a piece for each task
+    of_spark.MIN_PIECE_BYTES = Path(path).stat().st_size // PARTITIONS  # a piece for each task
     fold = SparkFrame.fold
     first = {}
     for how in ("undisturbed", "repeated", "killed"):

@@ -143,7 +143,7 @@ def test_a_file_of_several_that_cannot_be_read_is_named(model, spark, tmp_path, 
 def test_a_lost_session_is_explained():
     from py4j.protocol import Py4JNetworkError
 
-    from tallybayes.sources.spark.failures import explained
+    from tallybayes.sources.spark import explained
 
     lost = Py4JNetworkError("Answer from Java side is empty")
     for error in (lost, ConnectionRefusedError(111, "Connection refused")):
@@ -155,7 +155,7 @@ def test_a_lost_session_is_explained():
 def test_ctrl_c_stays_what_it_is_where_spark_says_that_jobs_are_cancelled():
     from py4j.protocol import Py4JError
 
-    from tallybayes.sources.spark.failures import explained
+    from tallybayes.sources.spark import explained
 
     def interrupted():
         try:

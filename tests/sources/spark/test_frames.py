@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from importlib import reload
+from importlib.util import module_from_spec, spec_from_file_location
 from operator import add
 
 import numpy as np
@@ -18,9 +18,9 @@ from servers.spark import on_spark
 from sources.spark.rows import a_table
 from tallybayes import NaiveBayes, WeightedNaiveBayes, collect
 from tallybayes.errors import LeftOutWarning, SourceError
+from tallybayes.sources import spark as of_spark
 from tallybayes.sources.batches import Batches
-from tallybayes.sources.spark import failures
-from tallybayes.sources.spark.frame import SparkFrame
+from tallybayes.sources.spark import SparkFrame
 from tallybayes.tables.columns import values_of
 
 pytestmark = on_spark
@@ -171,10 +171,9 @@ def test_frames_of_spark_connect_are_counted_by_spark(spark, tmp_path):
 
 def test_the_client_of_spark_connect_has_no_py4j(monkeypatch):
     monkeypatch.setitem(sys.modules, "py4j.protocol", None)
-    try:
-        expected = pytest.raises(SourceError, match="the frame cannot be read: gone")
-        with expected, reload(failures).explained("the frame"):
-            raise AnalysisException("gone")
-    finally:
-        monkeypatch.undo()
-        reload(failures)
+    spec = spec_from_file_location("without_py4j", of_spark.__file__)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    expected = pytest.raises(SourceError, match="the frame cannot be read: gone")
+    with expected, module.explained("the frame"):
+        raise AnalysisException("gone")

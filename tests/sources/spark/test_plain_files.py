@@ -12,9 +12,9 @@ import pytest
 from engines.test_contract import assert_same
 from servers.spark import on_spark
 from tallybayes import NaiveBayes, WeightedNaiveBayes
+from tallybayes.sources import spark as of_spark
 from tallybayes.sources.batches import ParquetFile
-from tallybayes.sources.spark import parquet_scan
-from tallybayes.sources.spark.frame import SparkFrame
+from tallybayes.sources.spark import SparkFrame
 from tallybayes.tally import TableTally
 
 pytestmark = on_spark
@@ -60,7 +60,7 @@ def session(monkeypatch):
     """Tasks of some 4 kB each, so that files are cut."""
     from servers.spark import session
 
-    monkeypatch.setattr(parquet_scan, "MIN_PIECE_BYTES", 4096)
+    monkeypatch.setattr(of_spark, "MIN_PIECE_BYTES", 4096)
     return session()
 
 
@@ -122,10 +122,10 @@ def test_whatever_is_more_than_files_is_left_to_spark(folder, session, tmp_path)
     (tmp_path / "rows.j").write_text('{"count": 1, "y": "yes"}\n')
     for why, rows in other_frames(session, folder, tmp_path):
         types = [field.dataType.simpleString() for field in rows.schema.fields]
-        assert parquet_scan.pieces_of(rows, types) is None, why
+        assert of_spark.pieces_of(rows, types) is None, why
     rows = session.read.parquet(str(folder)).drop("pair").persist()
     try:
-        assert parquet_scan.pieces_of(rows, ["string"]) is None
+        assert of_spark.pieces_of(rows, ["string"]) is None
     finally:
         rows.unpersist()
 
@@ -161,10 +161,10 @@ def test_each_row_group_belongs_to_one_piece_whatever_their_size(folder):
     sizes = {path: os.stat(path).st_size for path in files}
     for cores in (1, 3, 50):
         for least in (64, 4096, 1 << 23):
-            whole = [parquet_scan.Piece(p, 0, n, n, 0) for p, n in sizes.items()]
+            whole = [of_spark.Piece(p, 0, n, n, 0) for p, n in sizes.items()]
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(parquet_scan, "MIN_PIECE_BYTES", least)
-                tasks = parquet_scan._shared(whole, cores)
+                patch.setattr(of_spark, "MIN_PIECE_BYTES", least)
+                tasks = of_spark._shared(whole, cores)
             pieces = [piece for task in tasks for piece in task]
             assert all(tasks)
             assert sum(piece.end - piece.start for piece in pieces) == sum(p.size for p in whole)

@@ -7,36 +7,229 @@ case.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pyspark.errors import PySparkException
 from pyspark.sql import functions as sql
 from pyspark.sql import types
 
 from tallybayes.errors import SourceError
 from tallybayes.sources.arrow import readable
 from tallybayes.sources.contract import Folded, Part, SourceColumn
-from tallybayes.sources.spark.failures import explained
-from tallybayes.sources.spark.parquet_scan import Piece, pieces_of
-from tallybayes.sources.spark.piece_tasks import NotPlain, counted_pieces, taken_from_pieces
-from tallybayes.sources.spark.tasks import (
+from tallybayes.sources.spark_tasks import (
     ANSWERS,
     FAN_IN,
+    TYPES_READ,
     Answer,
+    NotPlain,
+    Piece,
     answers_in,
     counted,
+    counted_pieces,
     mapped,
     merged,
     scored,
+    taken_from_pieces,
 )
 from tallybayes.tables import Table, arrow
 
-__all__ = ["SparkFrame"]
+__all__ = ["Py4JError", "SparkFrame", "explained", "pieces_of"]
 
+
+# ---- errors of Spark as one message that says what to do -----------------------------------------
+try:
+    from py4j.protocol import Py4JError
+except ImportError:  # of the client for Spark Connect alone, which has no Java beside it
+
+    class Py4JError(Exception):  # type: ignore[no-redef]
+        """A stand-in that is never raised, if py4j is not installed."""
+
+
+LACKING = re.compile(r"No module named '(tallybayes|[\w.]+)'|\b(PyArrow|pyarrow)\b.* must be")
+SHIP = (
+    "The Python on the executors needs tallybayes and what it depends on. --py-files cannot carry "
+    "compiled code: pack this environment (venv-pack or conda-pack), ship it with spark.archives, "
+    "and let spark.pyspark.python name its Python; docs/scale.md says how"
+)
+GONE = ("stopped SparkContext", "SparkContext was shut down", "Answer from Java side is empty")
+LOST = ("ExecutorLostFailure", "executor lost", "ExecutorDeadException", "Executor heartbeat")
+CAUSE = re.compile(
+    r"\nCaused by: [\w.$]+: (.*?)(?=\n\s*at |\n\s*\.\.\. \d+ more|\nCaused by: |\Z)", re.DOTALL
+)
+TRACE = re.compile(r"\n\s*(at |\.\.\. \d+ more|JVM stacktrace|Driver stacktrace)")
+
+
+@contextmanager
+def explained(name: str) -> Iterator[None]:
+    """Errors of Spark, and of the connection to it, become SourceError.
+
+    Parameters
+    ----------
+    name : str
+        What messages call the source.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Where Ctrl-C has ended what failed: Spark then cancels its jobs, and says so by an error
+        that comes in place of this one.
+    """
+    try:
+        yield
+    except (PySparkException, Py4JError, ConnectionError, EOFError) as error:
+        if _is_interrupt(error):
+            raise KeyboardInterrupt from error
+        raise SourceError(f"{name} cannot be read: {_explanation(error)}") from error
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Whether an error came while Ctrl-C was answered."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
+
+
+def _explanation(error: Exception) -> str:
+    text = str(error) or type(error).__name__
+    lacking = LACKING.search(text)
+    if lacking:
+        return f"{lacking[0].strip()} on the executors. {SHIP}"
+    if isinstance(error, ConnectionError | EOFError) or any(words in text for words in GONE):
+        return (
+            f"the connection to Spark is lost ({_shortened(text)}). The driver program of Spark "
+            "has ended: begin a new session"
+        )
+    if any(words in text for words in LOST):
+        return (
+            f"executors were lost more often than spark.task.maxFailures allows "
+            f"({_shortened(text)}). Where they ran out of memory, give them more by "
+            "spark.executor.memoryOverhead, or use more partitions"
+        )
+    return _shortened(text)
+
+
+def _shortened(text: str) -> str:
+    """The message without stack traces: of a Python error in a task its last line, of one in Java
+    what has caused it."""
+    if "Traceback (most recent call last)" in text:
+        python = text.split("Traceback (most recent call last)")[1]
+        last = [line for line in TRACE.split(python)[0].splitlines() if line[:1].strip()]
+        if len(last) > 1:
+            return last[-1].strip()
+    causes = dict.fromkeys(CAUSE.findall(text)) or [TRACE.split(text)[0]]
+    return ": ".join(" ".join(cause.split()) for cause in causes)
+
+
+# ---- DataFrames that only read Parquet files -----------------------------------------------------
+# Tasks then read the files without Spark's readers: Spark's conversion from Parquet to Arrow takes
+# several times as long as counting. It is skipped if the optimised plan is a scan of plain files
+# with at most a selection of columns. Spark reads everything that could change the rows of the
+# files: partition folders, buckets, tables of other formats, options, filters, renamed or computed
+# columns, cached frames, types that Spark converts, file systems of other machines.
+FORMAT = "org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat"
+OPTIONS = {"path", "paths"}
+SETTINGS = (  # under which Spark reads files otherwise
+    "spark.sql.files.ignoreCorruptFiles",
+    "spark.sql.files.ignoreMissingFiles",
+    "spark.sql.parquet.fieldId.read.enabled",
+)
+MAX_FILES = 10_000  # whose names the driver asks for one by one
+MIN_PIECE_BYTES, MAX_PIECE_BYTES = 1 << 23, 1 << 27  # of the pieces that one task reads
+TASKS_PER_CORE = 3  # for each core, where there is so much to read
+
+
+def pieces_of(frame: Any, types: Sequence[str]) -> list[list[Piece]] | None:
+    """What each task has to read; None where a DataFrame is more than plain files.
+
+    Parameters
+    ----------
+    frame : pyspark.sql.DataFrame
+    types : sequence of str
+        Of its columns that are read, as Spark writes them.
+    """
+    if not type(frame).__module__.startswith("pyspark.sql.classic"):
+        return None  # Spark Connect does not show its plans
+    if not all(kind in TYPES_READ for kind in types):
+        return None
+    session = frame.sparkSession
+    if any(session.conf.get(name, "false").lower() != "false" for name in SETTINGS):
+        return None
+    try:
+        files = _files(frame._jdf.queryExecution().optimizedPlan())
+    except Py4JError:  # plans of another version of Spark
+        return None
+    return None if files is None else _shared(files, session.sparkContext.defaultParallelism)
+
+
+def _files(plan: Any) -> list[Piece] | None:
+    """The files of a plan that only scans them, whole and by their paths."""
+    if _kind(plan) == "Project":
+        columns = plan.projectList()
+        if any(_kind(columns.apply(i)) != "AttributeReference" for i in range(columns.size())):
+            return None
+        plan = plan.child()
+    if _kind(plan) != "LogicalRelation" or plan.isStreaming():
+        return None
+    relation = plan.relation()
+    plain = (
+        _kind(relation) == "HadoopFsRelation"
+        and relation.fileFormat().getClass().getName() == FORMAT
+        and _kind(relation.location()) == "InMemoryFileIndex"
+        and relation.partitionSchema().isEmpty()
+        and relation.bucketSpec().isEmpty()
+        and _only(relation.options())
+    )
+    if not plain:
+        return None
+    listed = relation.location().allFiles()
+    if not 0 < listed.size() <= MAX_FILES:
+        return None
+    files: list[Piece] = []
+    for i in range(listed.size()):
+        status = listed.apply(i)
+        place = status.getPath().toUri()
+        if place.getScheme() != "file" or place.getAuthority():
+            return None
+        size = status.getLen()
+        files.append(Piece(place.getPath(), 0, size, size, status.getModificationTime()))
+    return sorted(files)
+
+
+def _kind(of: Any) -> str:
+    return str(of.getClass().getSimpleName())
+
+
+def _only(options: Any) -> bool:
+    """Whether options say no more than where the files are."""
+    keys = options.keySet().toSeq()
+    return all(keys.apply(i) in OPTIONS for i in range(keys.size()))
+
+
+def _shared(files: list[Piece], cores: int) -> list[list[Piece]]:
+    """Files in pieces of about equal size, those of a task together."""
+    total = sum(file.size for file in files)
+    step = min(MAX_PIECE_BYTES, max(MIN_PIECE_BYTES, total // (TASKS_PER_CORE * max(1, cores))))
+    tasks: list[list[Piece]] = [[]]
+    room = step
+    for file in files:
+        for start in range(0, file.size, step):
+            end = min(start + step, file.size)
+            if room <= 0:
+                tasks.append([])
+                room = step
+            tasks[-1].append(file._replace(start=start, end=end))
+            room -= end - start
+    return tasks
+
+
+# ---- a DataFrame as a source ---------------------------------------------------------------------
 R = TypeVar("R")
 
 KINDS: tuple[tuple[str, tuple[type, ...]], ...] = (

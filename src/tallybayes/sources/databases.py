@@ -1,18 +1,100 @@
-"""DuckDB: connections to it, and database files. The library is imported here only, on first
-use."""
+"""Databases: names in SQL, addresses, and DuckDB, which is imported on first use."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any, ClassVar
+from urllib.parse import urlsplit
 
-from tallybayes.sources.databases.names import quoted
+__all__ = [
+    "DuckDB",
+    "OwnDatabase",
+    "conjunction",
+    "is_file",
+    "is_url",
+    "library",
+    "need_one_select",
+    "quoted",
+    "quoted_path",
+    "relation_of",
+    "shown",
+    "shown_path",
+]
 
-__all__ = ["DuckDB", "OwnDatabase", "is_file", "library", "need_one_select", "relation_of"]
 
+# ---- names in SQL, and names of databases in messages --------------------------------------------
+PLAIN_NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
+URLS = ("postgresql://", "postgres://")
+
+
+def quoted(name: str) -> str:
+    """A name as an SQL identifier.
+
+    Raises
+    ------
+    ValueError
+        For the character NUL, which ends a statement wherever it stands.
+    """
+    if "\0" in name:
+        raise ValueError(f"{name!r} holds the character NUL, which no name in SQL can: rename it")
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quoted_path(name: str) -> str:
+    """The name of a table, in SQL: plain names joined by dots are a table in a schema or database;
+    with any other character all of it is one name."""
+    return ".".join(map(quoted, name.split(".") if PLAIN_NAME.fullmatch(name) else [name]))
+
+
+def conjunction(conditions: Sequence[str]) -> str:
+    """Conditions that all have to hold, each as somebody wrote it, comments included."""
+    return " AND ".join(f"({condition}\n)" for condition in conditions)
+
+
+def is_url(text: str) -> bool:
+    """Tell whether text is the URL of a database.
+
+    Parameters
+    ----------
+    text : str
+        A path or URL.
+
+    Returns
+    -------
+    bool
+        Whether it is one.
+    """
+    return text.lower().startswith(URLS)
+
+
+def shown(url: str) -> str:
+    """A URL without its password and parameters."""
+    parts = urlsplit(url)
+    user = f"{parts.username}@" if parts.username else ""
+    return f"{parts.scheme}://{user}{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def shown_path(path: str) -> str:
+    """Show a path as it is, and a URL of a database without its password.
+
+    Parameters
+    ----------
+    path : str
+        A path or URL.
+
+    Returns
+    -------
+    str
+        For messages.
+    """
+    return shown(path) if is_url(path) else path
+
+
+# ---- DuckDB: connections to it, and database files -----------------------------------------------
 BATCH_ROWS = 1 << 17  # of a batch
 MAGIC = b"DUCK"  # after a checksum of 8 bytes
 

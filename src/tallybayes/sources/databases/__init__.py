@@ -1,1 +1,0 @@
-"""Rows in databases: DuckDB, and PostgreSQL or others by ADBC."""

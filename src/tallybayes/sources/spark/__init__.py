@@ -1,1 +1,0 @@
-"""Spark DataFrames: rows stay on the cluster, and are counted there."""
