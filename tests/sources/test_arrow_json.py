@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from tallybayes.errors import SourceError
 from tallybayes.sources import json_files
-from tallybayes.sources.json_files import ArrowJson
-from tallybayes.sources.opening import Stream
+from tallybayes.sources.json_files import ArrowJson, JsonLines
 
 NUMBERS = st.one_of(
     st.integers(-(2**70), 2**70),
@@ -103,8 +102,4 @@ def test_errors_name_the_line_in_a_later_block(tmp_path):
     good = b'{"a": 1, "b": "x"}\n'
     path.write_bytes(good * 3000 + b"\n" + b'{"a": 1, "b": [2]}\n' + good)
     with pytest.raises(SourceError, match=r"t\.jsonl, line 3002: 'b' holds \[2\]"):
-        list(
-            json_files.batches(
-                json_files.JsonText(str(path)), Stream(str(path)), 1 << 12, lambda _: True
-            )
-        )
+        list(JsonLines(str(path), block=1 << 12).written())

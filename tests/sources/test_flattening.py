@@ -79,7 +79,7 @@ def test_keys_that_come_late_are_columns_of_all_rows(tmp_path, block, array):
     path = tmp_path / "t.json"
     path.write_text(json.dumps(rows) if array else lines(rows))
     source = tallybayes.files(path, flatten=True)
-    source._open.keywords["block"] = block
+    source.block = block
     flat_rows = [
         {".".join(path): value for path, value in flat(row) if value is not None} for row in rows
     ]
@@ -102,7 +102,7 @@ def test_two_keys_of_one_name_are_refused(tmp_path, rows, line, block):
     path = tmp_path / "t.jsonl"
     path.write_text(lines([{**row, "y": i % 2} for i, row in enumerate(rows)]))
     source = tallybayes.files(path, flatten=True)
-    source._open.keywords["block"] = block
+    source.block = block
     with pytest.raises(
         SourceError, match=rf"line {line}: the key .*would both be the column 'a\.b"
     ):

@@ -49,7 +49,7 @@ def test_an_array_is_read_as_lines(tmp_path, text, packed, expected):
     path.write_bytes(gzip.compress(data) if packed else data)
     assert fitted(path) == expected
     source = tallybayes.files(path)
-    source._open.keywords["block"] = 100
+    source.block = 100
     assert NaiveBayes().fit(source, "y").tally_ == expected
     with_another_name = tmp_path / "export"
     with_another_name.write_bytes(data)

@@ -171,7 +171,7 @@ def test_a_nested_value_in_a_later_block_is_an_error(tmp_path):
     path = tmp_path / "t.jsonl"
     path.write_text('{"a": 1, "y": 0}\n' * 300 + '{"a": [1], "y": 0}\n')
     source = source_of(path)
-    source._open.keywords["block"] = 1024
+    source.block = 1024
     with pytest.raises(SourceError, match=r"line 301: 'a' holds \[1\]"):
         collected(source)
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -28,7 +27,6 @@ from tallybayes.sources.options import DateOrder, Spelling
 from tallybayes.tables.arrow import is_text
 
 __all__ = [
-    "Batch",
     "Kind",
     "Misfit",
     "TextFile",
@@ -42,6 +40,7 @@ __all__ = [
     "parsed_as",
     "seconds_of_day",
     "settled",
+    "unfit",
     "value_of",
 ]
 
@@ -223,6 +222,15 @@ class Misfit(Exception):
     def __init__(self, column: str, kind: Kind, row: int, value: str) -> None:
         super().__init__(f"column {column!r} holds {value!r}, which is not a {kind}")
         self.column, self.kind, self.row, self.value = column, kind, row, value
+
+
+def unfit(where: str, misfit: Misfit) -> str:
+    """What to say of a cell that does not fit, in what can be read only once."""
+    return (
+        f"{where}: column {misfit.column!r} holds {misfit.value!r}, which is not a {misfit.kind}, "
+        "unlike the rows before, and it can be read only once: declare the column as Categorical() "
+        f"(--column {misfit.column}=categorical on the command line), or save the rows to a file"
+    )
 
 
 def _is_date(kind: Any) -> bool:
@@ -541,30 +549,3 @@ class TextFile(ABC):
     ) -> Iterator[Part]:
         """The rows in their order; `kept` are columns besides, whose cells stay as they are written
         (:class:`~tallybayes.sources.contract.RowsKept`)."""
-
-
-# ---- some rows of a text file --------------------------------------------------------------------
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """Some rows of a file.
-
-    Parameters
-    ----------
-    table : pyarrow.Table
-    first : int
-        Index of its first row in the file, from 0.
-    done : float, optional
-        The share of the file that has been read so far, where that is known.
-    kept : pyarrow.Table, optional
-        Columns of these rows as they are written.
-    """
-
-    table: Any
-    first: int
-    done: float | None = None
-    kept: Any = None
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows."""
-        return int(self.table.num_rows)

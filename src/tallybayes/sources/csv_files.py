@@ -35,6 +35,7 @@ from tallybayes.sources.cells import (
     is_plain,
     parsed_as,
     settled,
+    unfit,
 )
 from tallybayes.sources.contract import Part, ReadAgain, RowsKept, SourceColumn
 from tallybayes.sources.opening import (
@@ -655,15 +656,6 @@ class CsvColumns:
         line = line_of_record(self._text(block), self._dialect, row + int(block.header), block.line)
         return block.line if line is None else line
 
-    def unfit(self, block: Block, misfit: Misfit) -> SourceError:
-        """A cell that does not fit, in what can be read only once."""
-        return SourceError(
-            f"{self._name}, line {self.line_of(block, misfit.row):,}: column {misfit.column!r} "
-            f"holds {misfit.value!r}, which is not a {misfit.kind}, unlike the rows before, and it "
-            f"can be read only once: declare the column as Categorical() (--column "
-            f"{misfit.column}=categorical on the command line), or save the rows to a file"
-        )
-
 
 # ---- the file as a source ------------------------------------------------------------------------
 # CSV as a source: blocks are parsed on threads; the type of each cell depends on that cell only.
@@ -850,8 +842,8 @@ class CsvFile(TextFile):
             written = reader.kept(block, kept)
             return RowsKept(table.columns, written.num_rows, True, written)
         except Misfit as misfit:
-            if self.once:
-                raise reader.unfit(block, misfit) from None
-            self._mixed.add(misfit.column)
             where = f"{self.name}, {self._line(reader.line_of(block, misfit.row))}"
+            if self.once:
+                raise SourceError(unfit(where, misfit)) from None
+            self._mixed.add(misfit.column)
             raise ReadAgain(where, misfit.column, misfit.value, misfit.kind) from None

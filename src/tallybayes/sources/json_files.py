@@ -11,10 +11,10 @@ import codecs
 import io
 import json
 import re
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import replace
 from functools import partial, reduce
+from itertools import islice
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -25,42 +25,27 @@ import pyarrow.json as pj
 from tallybayes.errors import LeftOutWarning, SourceError, listed, warn_user
 from tallybayes.sources.arrow import HINT as FLATTEN
 from tallybayes.sources.arrow import Flattening, SameName, chunk_of, columns_of, flat, flatten_hint
-from tallybayes.sources.cells import (
-    Batch,
-    Kind,
-    Misfit,
-    TextFile,
-    cells,
-    first_infinite,
-    settled,
-)
+from tallybayes.sources.cells import Kind, Misfit, TextFile, cells, first_infinite, settled, unfit
 from tallybayes.sources.contract import Part, ReadAgain, RowsKept, SourceColumn
 from tallybayes.sources.opening import MAX_RECORD_BYTES, Stream, need_readable, need_text, read_once
 from tallybayes.sources.options import Spelling
 from tallybayes.tables import Empty, Table, arrow
 
 __all__ = [
-    "BLOCK",
     "EXACT",
     "ArrowJson",
     "ElementLines",
-    "Infinite",
-    "JsonBatches",
     "JsonBlock",
     "JsonLines",
     "JsonReader",
     "JsonText",
     "NestedValue",
-    "as_cells",
-    "batches",
     "blocks",
     "first_elements",
     "first_keys",
     "is_array",
-    "kept_columns",
     "lines_of_rows",
     "parsed",
-    "settle",
     "too_deep",
 ]
 
@@ -434,11 +419,6 @@ def first_keys(head: bytes, flatten: bool = False) -> list[str]:
     return [*keys, *flattening.without_values()]
 
 
-def _has_open_keys(text: JsonText, row: dict[str, Any]) -> bool:
-    """Whether null stands in a flattened row, perhaps for an object with a key that is read."""
-    return text.flattening is not None and any(value is None for _, value in flat(row))
-
-
 def _rows(
     text: JsonText, lines: Iterable[bytes], first: int, decoder: json.JSONDecoder = NUMBERS
 ) -> Iterator[tuple[int, Any]]:
@@ -469,27 +449,6 @@ def lines_of_rows(text: JsonText, stream: Any) -> Iterator[int]:
     return (number for number, _ in _rows(text, io.BufferedReader(stream), 1))
 
 
-def batches(
-    text: JsonText,
-    stream: Any,
-    block: int,
-    wanted: Callable[[str], bool],
-    kept: Sequence[str] = (),
-) -> Iterator[Batch]:
-    """The rows; numbers are float64, and columns that are not wanted are empty; `kept` are columns
-    as they are written.
-
-    A row in which no key is wanted is an error: its keys are misspelt, or it is of another file.
-    """
-    first, quick = 0, ArrowJson(wanted, text.flattening)
-    for lines, number in blocks(stream, block):
-        table = parsed(text, lines, number, wanted, quick)
-        if table is not None:
-            written = kept_columns(text, lines, number, kept, table) if kept else None
-            yield Batch(table, first, stream.done, written)
-            first += table.num_rows
-
-
 def blocks(stream: Any, block: int) -> Iterator[tuple[list[bytes], int]]:
     """The lines of a file, so many bytes at a time, with the number of the first of them."""
     file, number = io.BufferedReader(stream), 1
@@ -509,42 +468,6 @@ def parsed(
     return table
 
 
-def kept_columns(
-    text: JsonText, lines: list[bytes], first: int, names: Sequence[str], table: Any
-) -> Any:
-    """Columns of some lines as they are written, numbers digit by digit, in a pyarrow.Table.
-
-    Parameters
-    ----------
-    text, lines, first
-        As for :func:`parsed`.
-    names : sequence of str
-    table : pyarrow.Table
-        The same rows, parsed.
-    """
-    there, is_exact = table.schema, table.schema.metadata == EXACT
-    if is_exact and all(
-        n in there.names and pa.types.is_string(there.field(n).type) for n in names
-    ):
-        return table.select(list(names))
-    rows = []
-    for number, row in _rows(text, lines, first, DIGITS):
-        rows.append(row if text.flattening is None else text.flattening.row(row))
-        for name in names:
-            if isinstance(rows[-1].get(name), dict | list):
-                _column([rows[-1][name]], name, text, [number])  # which refuses it
-    truth = {True: "true", False: "false"}
-    return pa.table(
-        {
-            name: pa.array(
-                [truth[v] if isinstance(v, bool) else v for v in (row.get(name) for row in rows)],
-                pa.string(),
-            )
-            for name in names
-        }
-    )
-
-
 def _table(text: JsonText, lines: list[bytes], first: int, wanted: Callable[[str], bool]) -> Any:
     """The rows of some lines, of which the first has that number; None where all are blank."""
     rows: list[dict[str, Any]] = []
@@ -557,7 +480,9 @@ def _table(text: JsonText, lines: list[bytes], first: int, wanted: Callable[[str
                 row = text.flattening.row(given)
             except SameName as error:
                 raise SourceError(f"{text.at(number)}: {error}") from None
-        if not any(map(wanted, row)) and not _has_open_keys(text, given):
+        # a null may stand for an object with a key that is read
+        is_open = text.flattening is not None and any(value is None for _, value in flat(given))
+        if not any(map(wanted, row)) and not is_open:
             has = f"it has {listed(row, 10)}" if row else "it is empty"
             raise SourceError(f"{text.at(number)} has none of the keys that are read: {has}")
         rows.append(row)
@@ -571,179 +496,6 @@ def _table(text: JsonText, lines: list[bytes], first: int, wanted: Callable[[str
         for n in names
     }
     return pa.table(columns or {"": nothing})
-
-
-# ---- JSON lines as batches of columns whose kinds do not change ----------------------------------
-BLOCK = 1 << 21  # bytes that are parsed at a time
-
-
-class Infinite(Exception):
-    """An infinite number in a `row` of the batch."""
-
-    column: str
-    row: int
-
-    def __init__(self, column: str, row: int) -> None:
-        super().__init__(column, row)
-        self.column, self.row = column, row
-
-    def error(self, name: str, where: str) -> SourceError:
-        """The same for people."""
-        return SourceError(
-            f"{name}, {where}: column {self.column!r} is infinite: give a finite number, or leave "
-            "it empty (on the command line, --null inf reads it as missing)"
-        )
-
-
-def settle(
-    table: Any, kinds: dict[str, Kind | None], wanted: Callable[[str], bool], spelling: Spelling
-) -> None:
-    """Enters the kinds of columns whose first values these rows have."""
-    for name in filter(wanted, table.column_names):
-        kinds[name] = settled(chunk_of(table.column(name)), kinds.get(name), spelling.of(name))
-
-
-def as_cells(
-    table: Any, kinds: dict[str, Kind | None], wanted: Callable[[str], bool], spelling: Spelling
-) -> Any:
-    """The wanted columns as their kinds.
-
-    Raises
-    ------
-    Misfit
-        For a cell that is not of its column's kind.
-    Infinite
-    """
-    columns = {}
-    for name in filter(wanted, table.column_names):
-        columns[name] = cells(chunk_of(table.column(name)), kinds[name], name, spelling.of(name))
-        infinite = first_infinite(columns[name])
-        if infinite is not None:
-            raise Infinite(name, infinite)
-    return pa.table(columns) if columns else table.select([])  # which knows how many rows it has
-
-
-class JsonBatches:
-    """One input.
-
-    Parameters
-    ----------
-    path : str
-        "-" is standard input, which can be read once, as pipes can.
-    spelling : Spelling
-    block : int
-        Bytes of a batch.
-    stream : Stream, optional
-        The file, where it has been opened already.
-    flattening : Flattening, optional
-        Of objects; without it, columns do not hold any.
-    """
-
-    path: str
-    block: int
-    text: JsonText
-
-    def __init__(
-        self,
-        path: str,
-        *,
-        spelling: Spelling = Spelling(),  # noqa: B008  # frozen
-        block: int = BLOCK,
-        stream: Stream | None = None,
-        flattening: Flattening | None = None,
-    ) -> None:
-        self.path, self.block = path, block
-        self.name: str = "standard input" if path == "-" else path
-        self.once: bool = read_once(path)
-        self.columns: list[str] = []
-        """The names of all columns of the batch read last."""
-        self.spelling = spelling
-        self._stream: Stream | None = Stream(path) if stream is None else stream
-        try:
-            head = self._stream.look(_has_row)
-            need_readable(self.name, head)
-            need_text(self.name, head)
-            self._is_array = is_array(head)
-            self.text = JsonText(self.name, "element" if self._is_array else "line", flattening)
-            self.first_keys: list[str] = first_keys(
-                first_elements(head) if self._is_array else head, flattening is not None
-            )
-        except BaseException:
-            self._stream.close()
-            raise
-        if not self.once:  # it is opened again to be read
-            self._stream.close()
-            self._stream = None
-
-    def _raw(self, wanted: Callable[[str], bool], kept: Sequence[str]) -> Iterator[Batch]:
-        """The batches as the file has them; only columns that are wanted have values."""
-        with closing(self.opened()) as stream:
-            yield from batches(self.text, stream, self.block, wanted, kept)
-
-    def opened(self) -> Stream | ElementLines:
-        """The lines, from the first on."""
-        stream, self._stream = self._stream or Stream(self.path), None
-        return ElementLines(self.name, stream) if self._is_array else stream
-
-    def without_rows(self) -> SourceError:
-        """What is said of an input that has none."""
-        return SourceError(f"{self.name} has no rows")
-
-    def read(
-        self,
-        kinds: dict[str, Kind | None],
-        wanted: Callable[[str], bool] = lambda _: True,
-        kept: Sequence[str] = (),
-    ) -> Generator[Batch, None, None]:
-        """Batches, one after another, whose columns are float64, timestamps, levels, structs of a
-        number and a level, or (nothing known yet) null.
-
-        Parameters
-        ----------
-        kinds : dict
-            The kind of each column. Where it is None or not given, the first batch with a value
-            decides, and is entered here.
-        wanted : callable
-            Says whether a column is read.
-        kept : sequence of str
-            Columns that are read as they are written, too.
-
-        Raises
-        ------
-        Misfit
-            For a cell that is not of its column's kind; `row` is one of the file.
-        SourceError
-            For a file that cannot be read.
-        """
-        rows = 0
-        for batch in self._raw(wanted, kept):
-            self.columns = batch.table.column_names
-            settle(batch.table, kinds, wanted, self.spelling)
-            try:
-                table = as_cells(batch.table, kinds, wanted, self.spelling)
-            except Misfit as misfit:
-                misfit.row += batch.first
-                raise
-            except Infinite as found:
-                raise found.error(self.name, self.where(batch.first + found.row)) from None
-            rows += batch.n_rows
-            yield replace(batch, table=table)
-        if not rows:
-            raise self.without_rows()
-
-    def where(self, row: int) -> str:
-        """A row (from 0) as people find it: its line, where the file can be read again."""
-        if not self.once:
-            with closing(self.opened()) as stream:
-                for i, line in enumerate(lines_of_rows(self.text, stream)):
-                    if i == row:
-                        return f"{self.text.unit} {line:,}"
-        return f"row {row:,}"
-
-
-def _has_row(head: bytes) -> bool:
-    """Whether the first bytes of a file hold its first row."""
-    return bool(first_elements(head)) if is_array(head) else b"\n" in head.lstrip()
 
 
 # ---- blocks of lines -----------------------------------------------------------------------------
@@ -761,14 +513,11 @@ class JsonReader:
         The file.
     spelling : Spelling
     kinds : dict
-        The kinds of columns that are known.
+        The kinds of columns that are known. Where one is None or not given, the first value
+        decides, and is entered here.
     wanted : callable
         Says whether a column is read.
     """
-
-    text: JsonText
-    spelling: Spelling
-    wanted: Callable[[str], bool]
 
     def __init__(
         self,
@@ -779,24 +528,22 @@ class JsonReader:
     ) -> None:
         self.text, self.spelling, self.wanted = text, spelling, wanted
         self.kinds = kinds
-        self._quick = ArrowJson(wanted, text.flattening)
+        self.quick = ArrowJson(wanted, text.flattening)
         self._last: JsonBlock | None = None
 
     def block(self, lines: list[bytes], first: int) -> JsonBlock | None:
         """The next block, of which the first line has that number; None where all are blank. The
-        first one is parsed at once, since most columns are known by it."""
+        first one is parsed at once, since most columns are known by it, and the parsers of others
+        know these."""
         if not any(line.strip() for line in lines):
             return None
         begins = self._last is None
-        block = JsonBlock(self, lines, first, self._last, self._quick)
+        quick = self.quick if begins else self.quick.copy()
+        block = JsonBlock(self, lines, first, self._last, quick)
         if begins:
             block.settle()
         self._last = block
         return block
-
-    def quick(self) -> ArrowJson:
-        """A parser that knows the columns of the first block."""
-        return self._quick.copy()
 
 
 class JsonBlock:
@@ -810,42 +557,24 @@ class JsonBlock:
         before: JsonBlock | None,
         quick: ArrowJson,
     ) -> None:
-        self._reader, self._first = reader, first
-        self._lines: list[bytes] | None = lines
+        self._reader, self._lines, self._first = reader, lines, first
         self._before: JsonBlock | None = before
-        self._quick = quick if before is None else reader.quick()
+        self._quick = quick
         self._settled = False
         self._kinds: dict[str, Kind | None] = {}
         self._table: Any = None
         self._lock = Lock()
 
-    def read(self) -> Any:
-        """The rows as a table of Arrow, whose columns are of their kinds.
-
-        Raises
-        ------
-        Misfit
-            For a cell that is not of its column's kind; `row` is its line, less one.
-        SourceError
-        """
-        reader = self._reader
+    def parsed(self) -> Any:
+        """The rows as a table of Arrow, with values as they are; it is made once."""
         with self._lock:
-            table = self._parsed()
-        self.settle()
-        try:
-            return as_cells(table, self._kinds, reader.wanted, reader.spelling)
-        except Misfit as misfit:
-            misfit.row = self._line(misfit.row) - 1
-            raise
-        except Infinite as found:
-            where = f"{reader.text.unit} {self._line(found.row):,}"
-            raise found.error(reader.text.name, where) from None
+            return self._parsed()
 
-    def kept(self, names: Sequence[str]) -> Any:
-        """Columns as they are written, in a table of Arrow."""
-        with self._lock:
-            table, lines = self._parsed(), self._lines or []
-        return kept_columns(self._reader.text, lines, self._first, names, table)
+    def _parsed(self) -> Any:
+        if self._table is None:
+            reader, lines = self._reader, self._lines
+            self._table = parsed(reader.text, lines, self._first, reader.wanted, self._quick)
+        return self._table
 
     def settle(self) -> None:
         """Enters what columns are by their first values, here or in blocks before."""
@@ -854,36 +583,93 @@ class JsonBlock:
         while block is not None and not block._settled:
             waiting.append(block)
             block = block._before
+        reader, kinds = self._reader, self._reader.kinds
         for block in reversed(waiting):
             with block._lock:
-                if not block._settled:
-                    reader = block._reader
-                    settle(block._parsed(), reader.kinds, reader.wanted, reader.spelling)
-                    block._kinds = dict(reader.kinds)  # not what later blocks decide
-                    block._settled, block._before = True, None
+                if block._settled:
+                    continue
+                table = block._parsed()
+                for name in filter(reader.wanted, table.column_names):
+                    column, spelling = chunk_of(table.column(name)), reader.spelling.of(name)
+                    kinds[name] = settled(column, kinds.get(name), spelling)
+                block._kinds = dict(kinds)  # not what later blocks decide
+                block._settled, block._before = True, None
 
-    def _parsed(self) -> Any:
-        """The table, which is made once."""
-        if self._table is None:
-            reader, lines = self._reader, self._lines or []
-            self._table = parsed(reader.text, lines, self._first, reader.wanted, self._quick)
-        return self._table
+    def read(self) -> Any:
+        """The rows as a table of Arrow, whose columns are of their kinds: float64, timestamps,
+        levels, structs of a number and a level, or (nothing known yet) null.
+
+        Raises
+        ------
+        Misfit
+            For a cell that is not of its column's kind; `row` is its line, less one.
+        SourceError
+        """
+        reader, table = self._reader, self.parsed()
+        self.settle()
+        columns = {}
+        for name in filter(reader.wanted, table.column_names):
+            column, spelling = chunk_of(table.column(name)), reader.spelling.of(name)
+            try:
+                columns[name] = cells(column, self._kinds[name], name, spelling)
+            except Misfit as misfit:
+                misfit.row = self._line(misfit.row) - 1
+                raise
+            if (row := first_infinite(columns[name])) is not None:
+                raise SourceError(
+                    f"{reader.text.name}, {reader.text.unit} {self._line(row):,}: column {name!r} "
+                    "is infinite: give a finite number, or leave it empty (on the command line, "
+                    "--null inf reads it as missing)"
+                )
+        return pa.table(columns) if columns else table.select([])  # which knows how many rows
+
+    def kept(self, names: Sequence[str]) -> Any:
+        """Columns as they are written, numbers digit by digit, in a table of Arrow."""
+        table, text = self.parsed(), self._reader.text
+        there, is_exact = table.schema, table.schema.metadata == EXACT
+        if is_exact and all(
+            n in there.names and pa.types.is_string(there.field(n).type) for n in names
+        ):
+            return table.select(list(names))
+        rows = []
+        for number, row in _rows(text, self._lines, self._first, DIGITS):
+            rows.append(row if text.flattening is None else text.flattening.row(row))
+            for name in names:
+                if isinstance(rows[-1].get(name), dict | list):
+                    _column([rows[-1][name]], name, text, [number])  # which refuses it
+        truth = {True: "true", False: "false"}
+        values = {name: [row.get(name) for row in rows] for name in names}
+        return pa.table(
+            {
+                name: pa.array([truth[v] if isinstance(v, bool) else v for v in column], TEXT)
+                for name, column in values.items()
+            }
+        )
 
     def _line(self, row: int) -> int:
         """The line of a row."""
-        rows = [i for i, line in enumerate(self._lines or []) if line.strip()]
+        rows = [i for i, line in enumerate(self._lines) if line.strip()]
         return self._first + rows[row]
 
 
 # ---- the file as a source ------------------------------------------------------------------------
-# JSON lines and arrays as a source: blocks are parsed on threads; each cell is what it is by
-# itself.
+BLOCK = 1 << 21  # bytes that are parsed at a time
+TEXT = pa.string()
+
+
+def _has_row(head: bytes) -> bool:
+    """Whether the first bytes of a file hold its first row."""
+    return bool(first_elements(head)) if is_array(head) else b"\n" in head.lstrip()
+
+
 class JsonLines(TextFile):
-    """A file of JSON lines, or a JSON array.
+    """A file of JSON lines, or a JSON array: blocks are parsed on threads; each cell is what it is
+    by itself.
 
     Parameters
     ----------
     path : str
+        "-" is standard input, which can be read once, as pipes can.
     stream : Stream, optional
         The file, where it has been opened already.
     mixed : collection of str
@@ -893,12 +679,9 @@ class JsonLines(TextFile):
     spelling : Spelling
     flatten : bool
         Whether the keys of objects within rows are columns, such as a.b.
-    **options
-        Of :class:`JsonBatches`.
+    block : int
+        Bytes that are parsed at a time.
     """
-
-    name: str
-    once: bool
 
     keyed: bool = True
     nameless: bool = False
@@ -912,19 +695,55 @@ class JsonLines(TextFile):
         left_out: Collection[str] = (),
         spelling: Spelling = Spelling(),  # noqa: B008  # frozen
         flatten: bool = False,
-        **options: Any,
+        block: int = BLOCK,
     ) -> None:
-        options["flattening"] = Flattening() if flatten else None
-        self._open: Callable[..., JsonBatches] = partial(JsonBatches, path, **options)
-        self.spelling = spelling
-        file = self._open(stream=stream)
-        self.name, self.once = file.name, file.once
-        self._first_keys = file.first_keys
-        self._kept: JsonBatches | None = file if file.once else None
-        self.kinds: Mapping[str, Kind | None] = {}
-        self._columns: dict[str, SourceColumn] | None = None
+        self.name: str = "standard input" if path == "-" else path
+        self.once: bool = read_once(path)
+        self.spelling, self.block, self._path = spelling, block, path
         self._mixed, self._left_out = set(mixed), frozenset(left_out)
         self._nested: dict[str, str] = {}  # columns of objects or arrays
+        self.kinds: Mapping[str, Kind | None] = {}
+        self._columns: dict[str, SourceColumn] | None = None
+        self._stream: Stream | None = Stream(path) if stream is None else stream
+        try:
+            head = self._stream.look(_has_row)
+            need_readable(self.name, head)
+            need_text(self.name, head)
+            self._is_array = is_array(head)
+            unit = "element" if self._is_array else "line"
+            self._text = JsonText(self.name, unit, Flattening() if flatten else None)
+            self._first_keys = first_keys(first_elements(head) if self._is_array else head, flatten)
+        except BaseException:
+            self._stream.close()
+            raise
+        if not self.once:  # it is opened again to be read
+            self._stream.close()
+            self._stream = None
+
+    def _opened(self) -> Stream | ElementLines:
+        """The lines, from the first on."""
+        stream, self._stream = self._stream, None
+        if stream is None:
+            self._need_again()
+            stream = Stream(self._path)
+        return ElementLines(self.name, stream) if self._is_array else stream
+
+    def _need_again(self) -> None:
+        """Raises for what can be read only once, and has been."""
+        if self.once and self._stream is None:
+            raise SourceError(
+                f"{self.name} can be read only once, and has been: save it to a file first"
+            )
+
+    def _blocks(self, reader: JsonReader, stream: Any) -> Iterator[JsonBlock]:
+        begun = False
+        for lines, first in blocks(stream, self.block):
+            block = reader.block(lines, first)
+            if block is not None:
+                begun = True
+                yield block
+        if not begun:
+            raise SourceError(f"{self.name} has no rows")
 
     @property
     def header(self) -> list[str]:
@@ -937,33 +756,26 @@ class JsonLines(TextFile):
 
     def _look(self) -> dict[str, SourceColumn]:
         """The columns, of what can be read only once without a look at its rows."""
-        if self._kept is not None:
-            return {name: SourceColumn(name, "mixed", "text") for name in self._first_keys}
         if self.once:
-            raise self._gone()
-        file = self._open()
-        file.spelling = self.spelling
-        kinds: dict[str, Kind | None] = dict.fromkeys(self._mixed, "number or text")
+            self._need_again()
+            return {name: SourceColumn(name, "mixed", "text") for name in self._first_keys}
         unread = {*self._left_out, *self._nested}
-        batches = file.read(kinds, lambda name: name not in unread)
+        kinds: dict[str, Kind | None] = dict.fromkeys(self._mixed, "number or text")
+        reader = JsonReader(self._text, self.spelling, kinds, lambda name: name not in unread)
         try:
-            found = columns_of(next(batches).table.schema)
+            with closing(self._opened()) as stream:
+                block = next(self._blocks(reader, stream))
+            found = columns_of(block.read().schema)
         except NestedValue as nested:
             self._nested[nested.column] = nested.kind
             return self._look()
-        finally:
-            batches.close()  # and the file
         found |= {name: SourceColumn(name, None, kind) for name, kind in self._nested.items()}
-        columns = {n: found.get(n, SourceColumn(n, None, "text")) for n in file.columns}
-        if file.text.flattening is not None:
-            late = file.text.flattening.without_values()
+        names = block.parsed().column_names
+        columns = {n: found.get(n, SourceColumn(n, None, "text")) for n in names}
+        if self._text.flattening is not None:
+            late = self._text.flattening.without_values()
             columns |= {name: SourceColumn(name, "text", "null") for name in late}
         return columns
-
-    def _gone(self) -> SourceError:
-        return SourceError(
-            f"{self.name} can be read only once, and has been: save it to a file first"
-        )
 
     def parts(
         self,
@@ -972,11 +784,7 @@ class JsonLines(TextFile):
         kept: Sequence[str] = (),
     ) -> Iterator[Part]:
         if self.once:
-            if self._kept is None:
-                raise self._gone()
             self.columns()
-        file, self._kept = self._kept or self._open(), None
-        file.spelling = self.spelling
         beside = [] if names is None else [name for name in kept if name not in names]
         kinds: dict[str, Kind | None] = dict.fromkeys([*as_written, *beside], "text")
         kinds |= dict.fromkeys(self._mixed - set(as_written), "number or text")
@@ -988,19 +796,11 @@ class JsonLines(TextFile):
         def wanted(name: str) -> bool:
             return name not in unread and (asked is None or name in asked)
 
-        for part in (self._once if self.once else self._beside)(file, kinds, wanted, kept):
-            yield part._replace(read=partial(_with_all, part, names or (), beside))
-
-    def written(self) -> Iterator[Any]:
-        self.columns()  # which of them are nested
-        file = self._open()
-        with closing(file.opened()) as stream:
-            unread = {*self._left_out, *self._nested}
-            for batch in batches(file.text, stream, file.block, lambda name: name not in unread):
-                yield batch.table
-
-    def place(self, row: int) -> str:
-        return self._open().where(row)
+        reader = JsonReader(self._text, self.spelling, kinds, wanted)
+        with closing(self._opened()) as stream:
+            for block in self._blocks(reader, stream):
+                read = partial(self._read, block, names or (), beside, kept)
+                yield Part(read, self.name, False, self.place, stream.done)
 
     def _unread(self, as_written: Collection[str]) -> frozenset[str]:
         """The columns that are not read where all are asked for: those that are left out, and,
@@ -1015,69 +815,39 @@ class JsonLines(TextFile):
             )
         return self._left_out.union(nested)
 
-    def _once(
-        self,
-        file: JsonBatches,
-        kinds: dict[str, Kind | None],
-        wanted: Callable[[str], bool],
-        kept: Sequence[str],
-    ) -> Iterator[Part]:
-        """The rows of a pipe, which are parsed one after another, so that a row has its number."""
+    def _read(
+        self, block: JsonBlock, names: Sequence[str], beside: Sequence[str], kept: Sequence[str]
+    ) -> Table:
+        """The rows of a block: columns without a value in it are there as well, and those `beside`
+        are only kept."""
         try:
-            for batch in file.read(kinds, wanted, kept):
-                read = partial(_kept, batch.table, batch.kept)
-                yield Part(read, self.name, False, file.where, batch.done)
+            table = arrow.read(block.read())
         except Misfit as misfit:
-            raise SourceError(
-                f"{self.name}, {file.where(misfit.row)}: column {misfit.column!r} holds "
-                f"{misfit.value!r}, which is not a {misfit.kind}, unlike the rows before, and it "
-                f"can be read only once: declare the column as Categorical() "
-                f"(--column {misfit.column}=categorical on the command line), or save the rows to "
-                "a file"
-            ) from None
-
-    def _beside(
-        self,
-        file: JsonBatches,
-        kinds: dict[str, Kind | None],
-        wanted: Callable[[str], bool],
-        kept: Sequence[str],
-    ) -> Iterator[Part]:
-        """The rows of a file, of which threads parse the blocks."""
-        reader = JsonReader(file.text, self.spelling, kinds, wanted)
-        begun = False
-        with closing(file.opened()) as stream:
-            for lines, first in blocks(stream, file.block):
-                block = reader.block(lines, first)
-                if block is not None:
-                    read = partial(self._read, block, file.text.unit, kept)
-                    yield Part(read, self.name, False, file.where, stream.done)
-                    begun = True
-        if not begun:
-            raise file.without_rows()
-
-    def _read(self, block: JsonBlock, unit: str, kept: Sequence[str]) -> Table:
-        try:
-            return _kept(block.read(), block.kept(kept) if kept else None)
-        except Misfit as misfit:
+            where = f"{self.name}, {self._text.unit} {misfit.row + 1:,}"
+            if self.once:
+                raise SourceError(unfit(where, misfit)) from None
             self._mixed.add(misfit.column)
-            where = f"{self.name}, {unit} {misfit.row + 1:,}"
             raise ReadAgain(where, misfit.column, misfit.value, misfit.kind) from None
+        columns = {n: c for n, c in table.columns.items() if n not in beside}
+        columns |= {n: Empty(table.n_rows) for n in names if n not in table.columns}
+        if kept:
+            return RowsKept(columns, table.n_rows, True, block.kept(kept))
+        return Table(columns, table.n_rows, True)
 
+    def written(self) -> Iterator[Any]:
+        self.columns()  # which of them are nested
+        unread = {*self._left_out, *self._nested}
+        quick = ArrowJson(lambda name: name not in unread, self._text.flattening)
+        with closing(self._opened()) as stream:
+            for lines, first in blocks(stream, self.block):
+                table = parsed(self._text, lines, first, lambda name: name not in unread, quick)
+                if table is not None:
+                    yield table
 
-def _kept(rows: Any, written: Any) -> Table:
-    table = arrow.read(rows)
-    if written is None:
-        return table
-    return RowsKept(table.columns, table.n_rows, True, written)
-
-
-def _with_all(part: Part, names: Sequence[str], beside: Sequence[str]) -> Table:
-    """The rows of a part: columns without a value in it are there as well, and those `beside` are
-    only kept."""
-    table = part.read()
-    lacking = {n: Empty(table.n_rows) for n in names if n not in table.columns}
-    if not lacking and not beside:
-        return table
-    columns = {n: c for n, c in table.columns.items() if n not in beside}
-    return replace(table, columns=columns | lacking)
+    def place(self, row: int) -> str:
+        if not self.once:
+            with closing(self._opened()) as stream:
+                line = next(islice(lines_of_rows(self._text, stream), row, None), None)
+            if line is not None:
+                return f"{self._text.unit} {line:,}"
+        return f"row {row:,}"
