@@ -4,27 +4,49 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Container, Hashable, Iterable, Mapping
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from numbers import Real
 from types import SimpleNamespace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names, _check_n_features
 
-from tallybayes.engines.contract import Labels, merged_tables
+from tallybayes.engines.contract import Labels, merged_tables, need_columns
+from tallybayes.engines.registry import ENGINES, engine_of
 from tallybayes.engines.tables import Shifts, collect_table
+from tallybayes.errors import SourceError
 from tallybayes.estimators.base import LearnedRows, TallyClassifier, draw_waterfall, learning
 from tallybayes.estimators.one_row import RowByRow, as_row, labels_named, with_classes
-from tallybayes.estimators.sources import FromSources
+from tallybayes.estimators.read_by import ReadBy, opened_for, remember, spelling_of
+from tallybayes.estimators.saving import EXTRA
+from tallybayes.estimators.sources import (
+    Counted,
+    HowToCount,
+    count_rows,
+    hits_of,
+    labelled,
+    need_name,
+    predicted_where_rows_lie,
+    right_where_rows_lie,
+    rows_of,
+    tables_of,
+)
 from tallybayes.explain.explanation import Explanation, explanation_of, top_terms_of_column
 from tallybayes.labels import places_among
 from tallybayes.models.base import Model, joined_declared
 from tallybayes.models.calibration import Isotonic
-from tallybayes.models.class_weights import need_same_class_weights, weighted
+from tallybayes.models.class_weights import (
+    ClassWeights,
+    by_class,
+    need_same_class_weights,
+    resolved,
+    weighted,
+)
 from tallybayes.models.data_warnings import warn_of_odd_values, warn_of_unknown_keys, warn_of_unseen
 from tallybayes.models.declarations import Declared, Reading, check_counts, declared, names_declared
 from tallybayes.models.rows import (
@@ -39,6 +61,8 @@ from tallybayes.models.rows import (
     warn_of_mixed,
 )
 from tallybayes.models.table import Chosen, TableModel, need_same_declarations
+from tallybayes.sources.contract import Source, is_distributed, restarted
+from tallybayes.sources.files import is_relation, is_source, is_spark_frame, source_of
 from tallybayes.tables import AllBut, Table, read_table
 from tallybayes.tables.columns import frame
 from tallybayes.tally import Moments, TableTally
@@ -50,13 +74,16 @@ from tallybayes.validation import (
     read_given,
 )
 
+if TYPE_CHECKING:
+    from tallybayes.sources.rows import PredictedRows, Predictions
+
 __all__ = ["TableClassifier"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 
-class TableClassifier(RowByRow, FromSources):
+class TableClassifier(RowByRow):
     """Base of the classifiers of tables. Not for direct use."""
 
     _reads = "tables"
@@ -66,6 +93,9 @@ class TableClassifier(RowByRow, FromSources):
     _default_class_alpha = 1.0
     _model_type: type[TableModel] = TableModel
     _warned_before: set[Hashable] | None = None  # what one of several fits need not warn of again
+
+    sample_size = 1 << 17
+    """How many rows of a source are looked at, at most, for what is chosen on rows."""
 
     # ---- what a subclass defines -----------------------------------------------------------------
     @property
@@ -691,3 +721,390 @@ class TableClassifier(RowByRow, FromSources):
         self._fitted().with_strings |= theirs.with_strings
         self._model.decayed = max(self._model.decayed, theirs.decayed)
         return self
+
+    # ---- rows of a source, learned and predicted part by part, or where they lie -----------------
+    @property
+    def read_by_(self) -> ReadBy:
+        """How the rows of a source were read by which the model was fitted: the columns of labels
+        and weights, the kinds of the others, and the spelling of values. Paths that are given later
+        are read alike, and a model file keeps it."""
+        self._fitted()
+        return ReadBy.of(self.__dict__.get(EXTRA))
+
+    def _aged(self, weights: Any, n_rows: int) -> Any:
+        """Weights with the half-life: the last row weighs most."""
+        if self.half_life is None:
+            return weights
+        age = np.arange(n_rows - 1, -1, -1) / self.half_life
+        return 0.5**age if weights is None else weights * 0.5**age
+
+    def _count_source(
+        self,
+        x: Any,
+        target: str,
+        weight: Any,
+        what: Declared,
+        prepare: Callable[[Table], RowsToCount],
+        class_weight: ClassWeights,
+        max_rows: int | None = 0,
+        group: Any = None,
+        known: Sequence[str] = (),
+    ) -> Counted:
+        """The tally of a source's rows, whose `known` columns hold scalars; see
+        :func:`count_rows`."""
+        need_name(weight, "sample_weight")
+        need_name(group, "groups")
+        named = [*what.families, *(name for group in what.groups for name in group)]
+        needed = {target, weight, group, *named, *known}
+        out = what.columns_left_out - {group}
+        x = as_numpy(x)
+        engine = engine_of(x, "stream", passing=("duckdb", "memory"))  # rows in DuckDB are a stream
+        if engine.name in ENGINES:
+            later = partial(opened_for, self) if known else source_of  # what a model reads later
+            source: Any = rows_of(x, get_num_threads(), out, needed, later)
+        else:
+            source = engine.open(x)
+        need_columns(named, list(engine.columns(source)), "column that columns= names:")
+        half_life = self.half_life
+        shifts: Shifts = {}  # of the grids of the parts so far
+
+        def fading(n_rows: int) -> float:
+            return 1.0 if half_life is None else float(0.5 ** (n_rows / half_life))
+
+        def count(rows: RowsToCount, labels: Labels) -> TableTally:
+            classes, codes, given = labels
+            weights = weighted(given, class_weight, classes, codes)
+            aged = self._aged(weights, len(codes))
+            return self._counted(rows, Labels(classes, codes, aged), rows.declared, shifts)
+
+        fades = None if half_life is None else fading
+        keeps = group in what.columns_left_out
+        return count_rows(
+            engine,
+            source,
+            HowToCount(target, weight, prepare, count, fades, group, keeps),
+            as_written=[name for name in what.families if what.is_text(name)],
+            left_out=out,
+            max_rows=max_rows,
+        )
+
+    def _fit_source(
+        self,
+        x: Any,
+        target: str,
+        weight: Any,
+        classes: Any = None,
+        at_least: int = 0,
+        groups: Any = None,
+    ) -> Counted:
+        """Counts the rows of a source in place of those before, and gives their tally with a sample
+        of `at_least` rows, if there are so many."""
+        self._validate_params()
+        whole = not is_source(as_numpy(x))  # its rows are in memory, and all are looked at
+        most = None if whole else max(at_least, self.sample_size)
+        if not self.chooses_on_rows:
+            most = at_least
+        what = declared(self.columns)
+
+        def begin(table: Table) -> RowsToCount:
+            seen = Names(list(table.columns), frozenset(table.columns))
+            return first_rows(table, seen, what, has_names=True)
+
+        counted = self._count_source(x, target, weight, what, begin, {}, most, groups)
+        tally, class_weight = counted.tally, ClassWeights()
+        if self.class_weight is not None:
+            known, count = tally.schema.classes, tally.classes.count
+            class_weight = resolved(self.class_weight, known, count, self._declared_classes())
+            tally = tally.weighted(by_class(class_weight, known))
+        tally = with_classes(tally, classes)
+        tally.need_non_negative("fit with these negative weights")
+        need_finite(tally, counted.infinite)
+        first = counted.first
+        model = self._hold(tally, first.names, first.declared, has_names=True)
+        model.class_weight = class_weight
+        if weight is not None:
+            model.prior.need_rows(model.tally.classes)
+        if self.chooses_on_rows:
+            sample, classes = counted.sample, model.schema.classes
+            own = places_among(sample.labels, classes).astype(np.intp)
+            weights = weighted(sample.weights, class_weight, classes, own)
+            self._choose_first(sample.x, own, weights, sample.groups_of())
+        if not whole:
+            remember(self, ReadBy(target, weight=weight, spelling=spelling_of(x)))
+        return counted
+
+    def _partial_fit_source(
+        self,
+        x: Any,
+        target: str,
+        weight: Any,
+        class_weight: ClassWeights,
+        classes: Any,
+        group: Any = None,
+    ) -> None:
+        """Adds the rows of a source to those of the model."""
+        model = self._fitted()
+        what = model.reading.declared
+
+        def prepare(table: Table) -> RowsToCount:
+            seen, counted = model.seen, model.counted
+            return rows_to_count(table, seen, model.required, counted, what, records=False)
+
+        counted = self._count_source(
+            x, target, weight, what, prepare, class_weight, 0, group, known=model.seen.seen
+        )
+        first = counted.first
+        batch = with_classes(counted.tally, classes)
+        names, declared, places = first.names, first.declared, counted.infinite
+        self._add_batch(batch, counted.n_rows, None, names, declared, None, places)
+
+    def _forget_source(self, x: Any, target: str, weight: Any) -> None:
+        """Takes the rows of a source away."""
+        model = self._fitted()
+        what, seen = model.reading.declared, model.seen
+
+        def prepare(table: Table) -> RowsToCount:
+            rows = self._rows_to_forget(table)
+            return RowsToCount(rows.columns, rows.n_rows, True, seen, what)
+
+        counted = self._count_source(
+            x, target, weight, what, prepare, model.class_weight, known=model.seen.seen
+        )
+        rest = merged_tables(model.tally, counted.tally * -1.0)
+        self._take_rest(rest, seen, what, counted.tally.schema.classes.tolist(), action="forget")
+
+    def _names_to_read(self, source: Source) -> list[str]:
+        """The columns of a source that the model reads.
+
+        Raises
+        ------
+        SourceError
+            If one is lacking.
+        """
+        model = self._fitted()
+        what = model.reading.declared
+        there = source.columns()
+        names = [name for name in model.names if name in there]
+        lacking = [n for n in model.required if n not in there and not what.left_out(n)]
+        if lacking and not model.has_names:
+            raise SourceError(
+                f"this {self._name} was trained on columns without names, which {source.name} has: "
+                "give the rows as an array"
+            )
+        if lacking:
+            raise SourceError(
+                f"{source.name} lacks the column(s) {lacking} that the model was trained with; it "
+                f"has {list(there)}"
+            )
+        return names
+
+    def _parts_to_read(
+        self, source: Source, label: Sequence[str] = (), more: Sequence[str] = ()
+    ) -> Iterator[Table]:
+        """The parts of a source, with the columns that the model reads, labels, and more."""
+        names = self._names_to_read(source)
+        model = self._fitted()
+        what = model.reading.declared
+        written = [*label, *(name for name in names if what.is_text(name))]
+        asked = dict.fromkeys([*names, *label, *more])
+        return tables_of(source, list(asked), written)
+
+    def _over_parts(self, x: Any, do: Callable[[Any], Any]) -> Any:
+        """What `do` returns for the rows of a source, part by part, one below the other."""
+        source = opened_for(self, x)
+        results = restarted(lambda: [do(table) for table in self._parts_to_read(source)])
+        if not results:
+            self._raise_no_rows(source)
+        return np.concatenate(results)
+
+    def _raise_no_rows(self, source: Source) -> NoReturn:
+        raise ValueError(
+            f"Found array with 0 sample(s): {source.name} has no rows, while a minimum of 1 is "
+            f"required by {self._name}."
+        )
+
+    def predict(self, X: Any) -> Any:
+        """The most probable class of each row.
+
+        Parameters
+        ----------
+        X : table (n_rows, n_columns), or source of rows
+            Rows to predict; see `fit`.
+
+        Returns
+        -------
+        array (n_rows,), duckdb.DuckDBPyRelation or pyspark.sql.DataFrame
+            Labels; of equally probable classes the first. For a relation of DuckDB a relation, as
+            :meth:`predict_rows` gives the rows, which is evaluated when it is read, in a
+            database of its own. For a Spark DataFrame a Spark DataFrame: all its columns,
+            ``prediction``, and ``p(label)`` for each class, evaluated when they are read.
+
+        Raises
+        ------
+        ValueError
+            If X lacks a column, or a value cannot be read.
+        """
+        if is_relation(X):
+            from tallybayes.sources.databases import relation_of
+
+            return relation_of(self.predict_rows(X))
+        if is_spark_frame(X):
+            source = source_of(X)
+            assert is_distributed(source)
+            return predicted_where_rows_lie(self, source, self._names_to_read(source))
+        return self._predicted(X)
+
+    def _predicted(self, X: Any) -> Any:
+        """The most probable class of each row, as an array."""
+        if is_source(X):
+            return self._over_parts(X, super().predict)
+        return super().predict(X)
+
+    def predict_rows(self, X: Any, *, keep: Sequence[str] | None = None) -> PredictedRows:
+        """The rows of a source with their predictions, made batch by batch when they are read.
+
+        Parameters
+        ----------
+        X : source of rows
+            Rows to predict: files, a table or query of a database (:func:`tallybayes.table`,
+            :func:`tallybayes.sql`), a DuckDB relation, a ``LazyFrame``, record batches, a
+            ``pyarrow.dataset.Dataset``. Of a Spark DataFrame :meth:`predict` gives the rows.
+        keep : sequence of str, optional
+            Columns of X that stay; by default those that the model does not read. Columns of CSV
+            and JSON lines stay as strings as they are written, those of other sources as they are.
+
+        Returns
+        -------
+        PredictedRows
+            An Arrow stream of the columns that stay, ``prediction``, and ``p(label)`` for each
+            class.
+
+        Raises
+        ------
+        ValueError
+            If X lacks a column. Values that cannot be read raise when they are.
+
+        Examples
+        --------
+        >>> import duckdb, tallybayes
+        >>> db = duckdb.connect()
+        >>> _ = db.sql("CREATE TABLE days AS SELECT 7 AS id, 'sun' AS sky, 1 AS y")
+        >>> _ = db.sql("INSERT INTO days VALUES (8, 'rain', 0)")
+        >>> days = tallybayes.table("days", db)
+        >>> model = tallybayes.NaiveBayes({"id": None}).fit(days, "y")
+        >>> predicted = model.predict_rows(days, keep=["id"])
+        >>> _ = db.cursor().from_arrow(predicted).create("predictions")
+        >>> db.sql("SELECT id, prediction FROM predictions").fetchall()
+        [(7, 1), (8, 0)]
+        """
+        from tallybayes.sources.rows import PredictedRows  # which imports Arrow
+
+        source = opened_for(self, X)
+        if is_distributed(source):
+            raise SourceError(
+                f"the rows of {source.name} stay on the cluster: predict gives them there, with "
+                "their predictions beside them"
+            )
+        what = self._fitted().reading.declared
+        read = [name for name in self._names_to_read(source) if not what.left_out(name)]
+        written = [name for name in read if what.is_text(name)]
+        there = list(source.columns())
+        kept = [name for name in there if name not in read] if keep is None else list(keep)
+        need_columns(kept, there, "column that keep= names:")
+
+        def predict(table: Table) -> Predictions:
+            return self.predict(table), self.predict_proba(table)
+
+        return PredictedRows(source, kept, read, written, self.classes_, predict)
+
+    def predict_joint_log_proba(self, X: Any) -> Any:
+        """log P(c) + log p(x | c), in nats.
+
+        Parameters
+        ----------
+        X : table (n_rows, n_columns), or source of rows
+            Rows to predict; see `fit`.
+
+        Returns
+        -------
+        array (n_rows, n_classes)
+            −inf where a class rules a row out.
+        """
+        if is_source(X):
+            return self._over_parts(X, super().predict_joint_log_proba)
+        return super().predict_joint_log_proba(X)
+
+    def _posterior(self, X: Any, *, log: bool) -> Array:
+        if is_source(X):
+            posterior: Array = self._over_parts(X, partial(super()._posterior, log=log))
+            return posterior
+        return super()._posterior(X, log=log)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows whose label is predicted.
+
+        Parameters
+        ----------
+        X : table (n_rows, n_columns), or source of rows
+            Rows to predict; see `fit`.
+        y : array-like (n_rows,) or str
+            Their labels, or the column of X that has them.
+        sample_weight : array-like (n_rows,) or str, optional
+            How much each row counts, or the column of X that holds it; 1 by default.
+
+        Returns
+        -------
+        float
+            The accuracy, by weight.
+        """
+        if not isinstance(y, str):
+            return float(super().score(X, y, sample_weight))
+        need_name(sample_weight, "sample_weight")
+        source = self._labelled_rows(X, [y, sample_weight])
+
+        def right_of() -> tuple[float, float]:
+            """The weight of the rows that are predicted as they are labelled, and that of all."""
+            if is_distributed(source):
+                names = [*self._names_to_read(source), *filter(None, (y, sample_weight))]
+                return right_where_rows_lie(self, source, names, y, sample_weight)
+            right = total = 0.0
+            for part in self._labelled_parts(source, y, sample_weight):
+                hits, mass = hits_of(self, *part)
+                right, total = right + hits, total + mass
+            return right, total
+
+        right, total = restarted(right_of)
+        if not total:
+            self._raise_no_rows(source)
+        return right / total
+
+    def _labelled_rows(self, x: Any, beside: Sequence[str | None]) -> Source:
+        """Rows with their labels, of which other columns than the model's may hold anything."""
+        model = self._fitted()
+        what = model.reading.declared
+        read = [*beside, *(name for name in model.names if not what.left_out(name))]
+        opened = partial(opened_for, self)
+        return rows_of(as_numpy(x), get_num_threads(), AllBut(filter(None, read)), opened=opened)
+
+    def _labelled_parts(
+        self, source: Source, target: str, weight: str | None
+    ) -> Iterator[tuple[Table, list[Any], Array | None]]:
+        """The parts of a source: what the model reads, the labels, and the weights."""
+        known = {str(label): label for label in self.classes_.tolist()}  # text has no types
+        for table in self._parts_to_read(source, [target], [] if weight is None else [weight]):
+            yield labelled(table, target, weight, known)
+
+    def _log_proba_without(self, X: Any, y: Any, sample_weight: Any) -> Array:
+        of_rows = super()._log_proba_without
+        if not isinstance(y, str):
+            return of_rows(X, y, sample_weight)
+        need_name(sample_weight, "sample_weight")
+        source = self._labelled_rows(X, [y, sample_weight])
+
+        def without() -> list[Array]:
+            return [of_rows(*part) for part in self._labelled_parts(source, y, sample_weight)]
+
+        results = restarted(without)
+        if not results:
+            self._raise_no_rows(source)
+        return np.concatenate(results)

@@ -654,7 +654,8 @@ class Rows:
             return do(table)
 
         each: Any = map if self.once else in_order
-        return (done.result for done in over_parts(self.parts(), of_table, each))
+        for done in over_parts(self.parts(), of_table, each):
+            yield done.result
 
 
 def _given(name: str | None) -> list[str]:
