@@ -110,8 +110,8 @@ def _add(
             column.n_missing += n
             column.sample += [None] * min(n, wanted)
             continue
-        codes, levels, what = values[name]
-        codes = np.asarray(codes)
+        found = values[name]
+        codes, levels, what = found.codes, found.levels, found.what
         if what != "null":
             column.what = what if column.what in ("null", what) else "mixed"
         column.n_missing += int((codes < 0).sum())

@@ -175,9 +175,6 @@ class Distributed(Source, Protocol):
             As `each` and `merge` do; the message then says where the rows are.
         """
 
-    def map(self, names: Sequence[str] | None, each: Callable[[Table], Any]) -> list[Any]:
-        """The arrays that `each` returns for parts of the rows, in the rows' order."""
-
     def take(self, names: Sequence[str], marks: NDArray[np.int64] | None) -> Table | None:
         """The rows with these marks, in their order; all rows, if None. None where there are none.
 

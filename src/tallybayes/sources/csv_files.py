@@ -392,11 +392,14 @@ class Block(NamedTuple):
         The number of the first line in the file, from 1.
     header : bool
         Whether the first record is the header.
+    done : float, optional
+        The share of the file that has been read with it, where that is known.
     """
 
     data: bytes
     line: int
     header: bool
+    done: float | None = None
 
 
 def blocks(name: str, read: Callable[[int], bytes], dialect: Dialect, size: int) -> Iterator[Block]:
@@ -662,13 +665,6 @@ class CsvColumns:
 BLOCK_BYTES = 1 << 23  # bytes of a block: enough that what a part costs by itself does not matter
 
 
-class _Found(NamedTuple):
-    """A block, and the share of the file that has been read with it, where that is known."""
-
-    block: Block
-    done: float | None
-
-
 class CsvFile(TextFile):
     """A CSV file.
 
@@ -728,7 +724,7 @@ class CsvFile(TextFile):
         self.nameless = len(self._dialect.named) < len(self._dialect.header)
         self.kinds: Mapping[str, Kind | None] = {}
         self._columns: dict[str, SourceColumn] | None = None
-        self._rest: Iterator[_Found] | None = self._blocks_of(stream) if self.once else None
+        self._rest: Iterator[Block] | None = self._blocks_of(stream) if self.once else None
         if not self.once:  # it is opened again to be read
             stream.close()
 
@@ -748,7 +744,7 @@ class CsvFile(TextFile):
             if self.once:
                 self._rest = chain([first], each)
             reader = self._reader(None, ())
-            table = reader.read(first.block, reader.settle(first.block))
+            table = reader.read(first, reader.settle(first))
             found = columns_of(table.schema)
             self._columns = {
                 name: found.get(name, SourceColumn(name, None, "text"))
@@ -765,13 +761,13 @@ class CsvFile(TextFile):
         reader = self._reader(names, as_written)
         self._need(kept)
         self.kinds = reader.kinds
-        for block, done in self._blocks():
+        for block in self._blocks():
             read = partial(self._read, reader, block, reader.settle(block), kept)
-            yield Part(read, self.name, typed=False, place=self.place, done=done)
+            yield Part(read, self.name, typed=False, place=self.place, done=block.done)
 
     def written(self) -> Iterator[Any]:
         reader = self._reader(None, ())
-        for block, _ in self._blocks():
+        for block in self._blocks():
             yield reader.as_written(block)
 
     def _reader(self, names: Sequence[str] | None, as_written: Collection[str]) -> CsvColumns:
@@ -804,7 +800,7 @@ class CsvFile(TextFile):
         """A line as people find it."""
         return f"line {line:,}"
 
-    def _blocks(self) -> Iterator[_Found]:
+    def _blocks(self) -> Iterator[Block]:
         """All records."""
         if not self.once:
             return self._blocks_of(self._reopen())
@@ -815,7 +811,7 @@ class CsvFile(TextFile):
             )
         return rest
 
-    def _blocks_of(self, stream: Any) -> Iterator[_Found]:
+    def _blocks_of(self, stream: Any) -> Iterator[Block]:
         with closing(stream):
             each = blocks(self.name, stream.read, self._dialect, self.block)
             reader = CsvColumns(self.name, self._dialect, self.spelling, [], {})
@@ -826,7 +822,7 @@ class CsvFile(TextFile):
                     raise SourceError(f"{self.name} has no rows below the header")
                 first = first._replace(data=first.data + more.data)
             for block in chain([first], each):
-                yield _Found(block, stream.done)
+                yield block._replace(done=stream.done)
 
     def _read(
         self,

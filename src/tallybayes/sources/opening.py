@@ -263,34 +263,6 @@ def _arrow_filesystem(url: str) -> tuple[Any, str] | None:
     return ArrowFSWrapper(filesystem), path
 
 
-class _ArrowBytes(io.RawIOBase):
-    """A file of Arrow with its `size`."""
-
-    def __init__(self, file: Any) -> None:
-        self._file, self.size = file, file.size()
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._file.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        return int(self._file.seek(offset, whence))
-
-    def tell(self) -> int:
-        return int(self._file.tell())
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
-
-
 def _of_arrow(filesystem: Any) -> Any:
     """The file system of Arrow below that of fsspec, or None."""
     pyarrow_fs = sys.modules.get("pyarrow.fs")
@@ -324,7 +296,7 @@ def opened(url: str) -> Any:
     inner = _of_arrow(filesystem)
     try:
         if inner is not None:
-            return _ArrowBytes(inner.open_input_file(path))
+            return inner.open_input_file(path)
         return filesystem.open(path, "rb")
     except Exception as error:  # every driver has errors of its own
         raise _explained(url, error) from None
@@ -494,7 +466,8 @@ class Stream(io.RawIOBase):
             self._raw = _piped(pipe.fileno, pipe) or pipe
         elif is_remote(path):
             self._raw = opened(path)
-            self.size = getattr(self._raw, "size", None)
+            size = getattr(self._raw, "size", None)  # which Arrow has as a method
+            self.size = size() if callable(size) else size
         else:
             self._raw = open(path, "rb")  # noqa: SIM115  # closed by close()
             self.size = os.fstat(self._raw.fileno()).st_size or None

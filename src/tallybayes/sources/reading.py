@@ -108,11 +108,13 @@ R = TypeVar("R")
 
 
 class _Fault(Exception):
-    """A row of a part that cannot be used: `error_at` makes the error that names its place."""
+    """A row of a part that cannot be used: `says` is what follows its place in the message."""
 
-    def __init__(self, part: int, row: int, error_at: Callable[[str], SourceError]) -> None:
+    def __init__(
+        self, part: int, row: int, says: str | Callable[[], str], column: str | None
+    ) -> None:
         super().__init__(f"row {row} of part {part}")
-        self.part, self.row, self.error_at = part, row, error_at
+        self.part, self.row, self.says, self.column = part, row, says, column
 
 
 class Rows:
@@ -305,7 +307,8 @@ class Rows:
     def _widen(self, again: ReadAgain) -> None:
         """A column that is not of dates after all: a note when fitting, else an error."""
         if not self.plan.fitting or again.column in self.plan.kinds:
-            raise self._misfit(again.where, again.column, again.value, again.kind)
+            says = self._misfit(again.column, again.value, again.kind)
+            raise SourceError(f"{again.where}{says}", place=again.where, column=again.column)
         if again.column in self._no_dates:  # which another thread has found
             return
         self._no_dates.add(again.column)
@@ -317,9 +320,8 @@ class Rows:
             SourceWarning,
         )
 
-    def _misfit(self, where: str, column: str, value: str, kind: str) -> SourceError:
-        """A cell that does not fit, as an error."""
-        holds = f"{where}: column {column!r} holds {value!r}, which is not a {kind}"
+    def _misfit(self, column: str, value: str, kind: str) -> str:
+        """What to say of a cell that does not fit, after its place."""
         if self.plan.fitting:
             advice = f": correct it, or declare {column}=categorical"
         else:
@@ -327,7 +329,7 @@ class Rows:
                 ", unlike the training data: correct it, leave it empty, or train with the column "
                 f"as categorical (--column {column}=categorical on the command line)"
             )
-        return SourceError(f"{holds}{advice}", place=where, column=column)
+        return f": column {column!r} holds {value!r}, which is not a {kind}{advice}"
 
     # ---- reading a part, on any thread -----------------------------------------------------------
     def _read(self, part: Part, i: int) -> Table:
@@ -373,7 +375,8 @@ class Rows:
                 spelling = self.spelling.of(name)
                 column, found = as_kind(column, kind, name, spelling, no_dates=no_dates)
             except Misfit as misfit:
-                raise self._fault(i, misfit.row, name, misfit.value, misfit.kind) from None
+                says = self._misfit(name, misfit.value, misfit.kind)
+                raise _Fault(i, misfit.row, says, name) from None
             if kind is None and found is not None and isinstance(column, Strings | Mixed | Numbers):
                 self._need_no_other_kind(name, found, column, i)
         if kind in ("number", "number or date", "date", "time"):
@@ -407,10 +410,7 @@ class Rows:
             row = int(np.flatnonzero(~np.isnan(column.values.astype(float)))[0])
             found = row, f"{column.values[row]:g}"
         if found is not None:
-            raise self._fault(i, found[0], name, found[1], kind)
-
-    def _fault(self, i: int, row: int, name: str, value: str, kind: str) -> _Fault:
-        return _Fault(i, row, lambda where: self._misfit(where, name, value, kind))
+            raise _Fault(i, found[0], self._misfit(name, found[1], kind), name)
 
     def _note_string(self, column: Column, name: str, i: int) -> None:
         known = self._first_strings.get(name)
@@ -428,7 +428,7 @@ class Rows:
         if missing.any():
             if not self.skip_unlabelled:
                 row = int(np.argmax(missing))
-                raise _Fault(i, row, lambda where: self._no_label(where, i, row))
+                raise _Fault(i, row, lambda: self._no_label(i, row), plan.target)
             kept = np.flatnonzero(~missing)
             seen.kept, seen.n_kept = np.packbits(~missing), len(kept)
             table, labels = table.take(kept), labels.take(kept)
@@ -447,44 +447,32 @@ class Rows:
             wrong = ~(np.isfinite(numbers.values) & (numbers.values >= 0.0))
         if wrong.any():
             row = self._read_so_far.parts[i].row_of(int(np.argmax(wrong)))
-            raise _Fault(i, row, lambda where: self._no_weight(where, name))
+            says = f" has no weight in {name!r} ({called('weight')}): it is a number from 0 on"
+            raise _Fault(i, row, says, name)
 
     def _need_groups(self, column: Column, name: str, i: int) -> None:
         """Raises where a row has no group."""
         values = values_of(column)
         if None in values:
             row = self._read_so_far.parts[i].row_of(values.index(None))
-            raise _Fault(i, row, lambda where: self._no_group(where, name))
+            says = (
+                f" has no value in {name!r}, the column of groups ({called('group')}): give each "
+                "row its group, one of its own where it belongs to none"
+            )
+            raise _Fault(i, row, says, name)
 
-    def _no_group(self, where: str, name: str) -> SourceError:
-        return SourceError(
-            f"{where} has no value in {name!r}, the column of groups ({called('group')}): give "
-            "each row its group, one of its own where it belongs to none",
-            column=name,
-        )
-
-    def _no_weight(self, where: str, name: str) -> SourceError:
-        return SourceError(
-            f"{where} has no weight in {name!r} ({called('weight')}): it is a number from 0 on",
-            column=name,
-        )
-
-    def _no_label(self, where: str, part: int, row: int) -> SourceError:
-        written = self._label_as_written(part, row)
+    def _no_label(self, part: int, row: int) -> str:
+        """What to say of a row without a label, after its place."""
+        written, target = self._label_as_written(part, row), self.plan.target
+        leave = f"leave such rows out with {called('skip_unlabelled', True)}"
+        if not written and not self.once:
+            return f" has no label in {target!r}: fill it in, or {leave}"
         label = "a label" if self.once else "the label"
         label += f" {written}" if written else " NA, or another spelling of a missing value"
-        if not written and not self.once:
-            return SourceError(
-                f"{where} has no label in {self.plan.target!r}: fill it in, or leave such rows out "
-                f"with {called('skip_unlabelled', True)}",
-                column=self.plan.target,
-            )
         holds = f" but {written!r}, which means missing by default" if written else ""
-        return SourceError(
-            f"{where} has no label in {self.plan.target!r}{holds}: fill it in, leave such rows out "
-            f"with {called('skip_unlabelled', True)}, or, if it is {label}, take it as text with "
-            f"{called('missing', [''])}",
-            column=self.plan.target,
+        return (
+            f" has no label in {target!r}{holds}: fill it in, {leave}, or, if it is {label}, take "
+            f"it as text with {called('missing', [''])}"
         )
 
     def _label_as_written(self, part: int, row: int) -> str:
@@ -619,9 +607,9 @@ class Rows:
             yield self
         except _Fault as fault:
             place = ", ".join(self._read_so_far.at(fault.part, fault.row))
-            error = fault.error_at(place)
-            error.place = place
-            error.row = self._read_so_far.number_in_file(fault.part, fault.row)
+            says = fault.says if isinstance(fault.says, str) else fault.says()
+            row = self._read_so_far.number_in_file(fault.part, fault.row)
+            error = SourceError(f"{place}{says}", place=place, row=row, column=fault.column)
             raise error from None
         except (NegativeTally, SourceError):
             raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -33,7 +33,6 @@ __all__ = [
     "Labelled",
     "PredictedRows",
     "Predictions",
-    "Values",
     "files_of",
     "first_written",
     "labelled",
@@ -281,24 +280,6 @@ def _place(part: Part, kept: Sequence[int], row: int) -> str:
 
 
 # ---- the values of a source as they are written --------------------------------------------------
-class Values(NamedTuple):
-    """The values of a column in some rows.
-
-    Parameters
-    ----------
-    codes : int array (n_rows,)
-        The index of each row's value; -1 where there is none.
-    levels : list of str
-        The values as they are written, without surrounding space.
-    what : str
-        "text" for what has no type; else what the readers of tables call the column.
-    """
-
-    codes: NDArray[Any]
-    levels: list[str]
-    what: str
-
-
 def files_of(source: Source) -> list[Any]:
     """The files of a source, or the source."""
     return list(source.sources) if isinstance(source, Several) else [source]
@@ -306,9 +287,10 @@ def files_of(source: Source) -> list[Any]:
 
 def written_values(
     source: Any, names: Collection[str] | None = None
-) -> Iterator[dict[str, Values]]:
-    """The values of a source that can be read again, part by part; columns that hold more than
-    single values are not there."""
+) -> Iterator[dict[str, Strings]]:
+    """The values of a source that can be read again, part by part, as they are written without
+    surrounding space; columns that hold more than single values are not there. `what` of a column
+    is "text" for what has no type, else what the readers of tables call it."""
     if isinstance(source, TextFile):
         for table in source.written():
             yield {
@@ -362,11 +344,11 @@ def read_as(
     return kind, column.filter(is_number).to_pylist(), column.filter(strings).to_pylist()
 
 
-def _of_arrow(column: Any) -> Values:
+def _of_arrow(column: Any) -> Strings:
     """A column of a text file, of one chunk."""
     kind = column.type
     if pa.types.is_null(kind):
-        return Values(np.full(len(column), -1), [], "null")
+        return Strings(np.full(len(column), -1, np.int32), [], "null")
     if pa.types.is_boolean(kind):
         column, what = pc.if_else(column, "True", "False"), "boolean"
     elif pa.types.is_floating(kind):
@@ -378,12 +360,12 @@ def _of_arrow(column: Any) -> Values:
         column, what = pc.utf8_trim_whitespace(column.cast(pa.string())), "text"
     encoded = column.dictionary_encode()
     codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
-    return Values(codes, encoded.dictionary.to_pylist(), what)
+    return Strings(codes, encoded.dictionary.to_pylist(), what)
 
 
-def _of_column(column: Column) -> Values:
+def _of_column(column: Column) -> Strings:
     if isinstance(column, Empty):
-        return Values(np.full(column.n_rows, -1), [], "null")
+        return Strings(np.full(column.n_rows, -1, np.int32), [], "null")
     strings = column if isinstance(column, Strings) else strings_of(column)
     what = column.what if isinstance(column, Numbers | Strings) else "mixed"
-    return Values(strings.codes, strings.levels, what)
+    return Strings(strings.codes, strings.levels, what)

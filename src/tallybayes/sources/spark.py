@@ -33,7 +33,6 @@ from tallybayes.sources.spark_tasks import (
     answers_in,
     counted,
     counted_pieces,
-    mapped,
     merged,
     scored,
     taken_from_pieces,
@@ -329,12 +328,6 @@ class SparkFrame:
         assert self._pieces is not None
         n = len(self._pieces)
         return self._frame.sparkSession.range(0, n, 1, n).mapInArrow(do, ANSWERS)
-
-    def map(self, names: Sequence[str] | None, each: Callable[[Table], Any]) -> list[Any]:
-        with explained(self.name):
-            wanted, rows = self._read(names)
-            answers = rows.mapInArrow(partial(mapped, wanted, each), ANSWERS).toArrow()
-            return [answer.result for _, answer in answers_in(answers.to_batches())]
 
     def take(self, names: Sequence[str], marks: NDArray[np.int64] | None) -> Table | None:
         with explained(self.name):

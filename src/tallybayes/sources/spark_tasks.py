@@ -37,7 +37,6 @@ __all__ = [
     "answers_in",
     "counted",
     "counted_pieces",
-    "mapped",
     "merged",
     "scored",
     "taken_from_pieces",
@@ -161,13 +160,6 @@ def _both(before: Answer, after: Answer, merge: Merge) -> Answer:
         return Answer(merge(before.result, after.result), before.rows + after.rows)
     except ValueError as error:
         return Answer(None, (), error)
-
-
-def mapped(names: Sequence[str], each: Each, batches: Iterator[Any]) -> Iterator[Any]:
-    """Answers with what `each` returns for the rows of one partition."""
-    part = _partition()
-    for rows in _together(batches):
-        yield answer_row(part, Answer(each(_read(rows, names)), ()))
 
 
 def scored(
