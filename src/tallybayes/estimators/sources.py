@@ -39,20 +39,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Counted",
-    "CountedRows",
     "HowToCount",
-    "Kept",
-    "Sample",
     "count_rows",
-    "counted_rows",
     "hits_of",
-    "joined_rows",
     "labelled",
     "need_name",
     "predicted_where_rows_lie",
     "right_where_rows_lie",
     "rows_of",
-    "sample_of",
     "tables_of",
 ]
 

@@ -27,7 +27,6 @@ __all__ = [
     "flatten_hint",
     "flattened",
     "grouped",
-    "is_mixed",
     "names_read",
     "parts_kept",
     "readable",

@@ -30,15 +30,12 @@ __all__ = [
     "Kind",
     "Misfit",
     "TextFile",
-    "as_strings",
     "cells",
     "encoded_cells",
     "first_infinite",
     "is_plain",
-    "iso_dates",
     "kind_of",
     "parsed_as",
-    "seconds_of_day",
     "settled",
     "unfit",
     "value_of",
@@ -425,13 +422,6 @@ def settled(column: Any, kind: Kind | None, spelling: Spelling) -> Kind | None:
     return kind if found is None else found if found in ("date", "time") else "number"
 
 
-def _raise_first(column: Any, kind: Kind, name: str) -> None:
-    """Raises Misfit with the first value, if there is one."""
-    there = pc.index(column.is_valid(), True).as_py()
-    if there >= 0:
-        raise Misfit(name, kind, there, str(column[there].as_py()))
-
-
 def cells(column: Any, kind: Kind | None, name: str, spelling: Spelling) -> Any:
     """A column as its kind: float64, timestamps, levels, or a struct of numbers and levels
     (:data:`BOTH`); null where nothing is known.
@@ -448,7 +438,9 @@ def cells(column: Any, kind: Kind | None, name: str, spelling: Spelling) -> Any:
         return _spelt(as_strings(column, spelling).dictionary_encode(), spelling)
     if _is_number(column.type) or pa.types.is_boolean(column.type):
         if kind in ("date", "time"):  # of JSON: neither is a number there
-            _raise_first(column, kind, name)
+            there = pc.index(column.is_valid(), True).as_py()
+            if there >= 0:
+                raise Misfit(name, kind, there, str(column[there].as_py()))
         return column.cast(NUMBER, safe=False)
     if _is_date(column.type):
         return column.cast(pa.timestamp("us"), safe=False)

@@ -17,7 +17,6 @@ from tallybayes.threads import in_order
 __all__ = [
     "MAX_PART_VALUES",
     "Distributed",
-    "Done",
     "Folded",
     "Part",
     "ReadAgain",
@@ -29,7 +28,6 @@ __all__ = [
     "located",
     "over_parts",
     "restarted",
-    "row_in",
 ]
 
 

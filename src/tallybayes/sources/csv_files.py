@@ -55,23 +55,7 @@ from tallybayes.sources.opening import (
 from tallybayes.sources.options import BLANKS, Layout, Spelling
 from tallybayes.tables import Table, arrow
 
-__all__ = [
-    "Block",
-    "CsvColumns",
-    "CsvFile",
-    "Dialect",
-    "as_csv",
-    "blocks",
-    "dialect_of",
-    "explained",
-    "first_uneven",
-    "has_header",
-    "line_of_record",
-    "line_of_row",
-    "tabbed",
-    "without_comment",
-    "wrong_encoding",
-]
+__all__ = ["CsvFile", "blocks", "dialect_of", "tabbed"]
 
 
 # ---- columns delimited by runs of blanks, rewritten to columns delimited by tabs -----------------

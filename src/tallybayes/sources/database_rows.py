@@ -32,7 +32,7 @@ from tallybayes.sources.databases import (
 from tallybayes.tables import Empty, Numbers, Table
 from tallybayes.tables.columns import stacked
 
-__all__ = ["ADBC", "Database", "DatabaseRows", "RowsThatMeet", "rows_at", "sql", "table"]
+__all__ = ["DatabaseRows", "RowsThatMeet", "rows_at", "sql", "table"]
 
 
 # ---- the rows of a table or query, as a source ---------------------------------------------------
@@ -451,7 +451,13 @@ class RowsThatMeet:
 
     def _rows(self, table: Table) -> NDArray[np.int64]:
         """The numbers of the rows that meet the conditions, in their order."""
-        self._need_names_of_sql(list(table.columns))
+        twice = [name for name, n in Counter(map(str.lower, table.columns)).items() if n > 1]
+        if twice:
+            alike = sorted(name for name in table.columns if name.lower() == twice[0])
+            raise SourceError(
+                f"{self.name} has the columns {' and '.join(map(repr, alike))}, which are one name "
+                "in SQL: rename one of them, or filter the rows before they are counted"
+            )
         columns = {name: arrow_of(column) for name, column in table.columns.items()}
         columns |= {
             name: columns[name].cast(pa.float64(), safe=False)
@@ -473,12 +479,3 @@ class RowsThatMeet:
                     f"{self.name}: DuckDB cannot judge the condition. {str(error).strip()}"
                 ) from error
         return np.asarray(found, dtype=np.int64)
-
-    def _need_names_of_sql(self, names: list[str]) -> None:
-        twice = [name for name, n in Counter(map(str.lower, names)).items() if n > 1]
-        if twice:
-            alike = sorted(name for name in names if name.lower() == twice[0])
-            raise SourceError(
-                f"{self.name} has the columns {' and '.join(map(repr, alike))}, which are one name "
-                "in SQL: rename one of them, or filter the rows before they are counted"
-            )

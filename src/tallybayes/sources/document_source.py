@@ -211,8 +211,15 @@ class DocumentSource(ABC):
         for document in self.read(labelled and self.label is None, target):
             if labelled:
                 document = document._replace(label=self.label or document.label)
-                if not document.label and not self._takes_unlabelled(document, target):
-                    continue
+                if not document.label:
+                    if not (self.skip_unlabelled or self.keep_unlabelled):
+                        raise SourceError(
+                            f"{self.where(document)} has no label: {self.where_labels_are(target)},"
+                            f" or leave such documents out with {called('skip_unlabelled', True)}"
+                        )
+                    self.unlabelled += 1
+                    if not self.keep_unlabelled:
+                        continue
             if self.group is not None and not document.kept[0]:
                 raise SourceError(
                     f"{self.where(document)} has no value in {self.group!r}, the column of groups "
@@ -231,16 +238,6 @@ class DocumentSource(ABC):
             raise SourceError(
                 f"{self.name}: {some if self.unlabelled else 'it holds no documents'}"
             )
-
-    def _takes_unlabelled(self, document: Document, target: str | None) -> bool:
-        """Whether a document without a label is kept; it is counted."""
-        if not (self.skip_unlabelled or self.keep_unlabelled):
-            raise SourceError(
-                f"{self.where(document)} has no label: {self.where_labels_are(target)}, or leave "
-                f"such documents out with {called('skip_unlabelled', True)}"
-            )
-        self.unlabelled += 1
-        return self.keep_unlabelled
 
     def where(self, document: Document) -> str:
         """Say where people find a document.

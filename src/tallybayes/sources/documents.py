@@ -26,17 +26,7 @@ from tallybayes.sources.document_source import Document, DocumentSource
 from tallybayes.sources.opening import FORMATS, PACKED, Format, Stream
 from tallybayes.sources.options import MISSING, Layout, Spelling
 
-__all__ = [
-    "Files",
-    "Folder",
-    "Mailboxes",
-    "decoded",
-    "documents",
-    "kind_of_input",
-    "messages",
-    "read_document",
-    "stem_of",
-]
+__all__ = ["Files", "Folder", "Mailboxes", "documents", "kind_of_input", "messages"]
 
 
 # ---- a folder of documents: a file each, and for labels a folder for each class ------------------

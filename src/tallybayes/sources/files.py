@@ -43,7 +43,6 @@ from tallybayes.tables.values import days_of_text
 
 __all__ = [
     "Several",
-    "WithColumns",
     "csv",
     "files",
     "files_of",
@@ -57,8 +56,6 @@ __all__ = [
     "is_relation",
     "is_source",
     "is_spark_frame",
-    "keys_of",
-    "kinds_of_keys",
     "rows",
     "size_of",
     "source_of",

@@ -31,23 +31,7 @@ from tallybayes.sources.opening import MAX_RECORD_BYTES, Stream, need_readable, 
 from tallybayes.sources.options import Spelling
 from tallybayes.tables import Empty, Table, arrow
 
-__all__ = [
-    "EXACT",
-    "ArrowJson",
-    "ElementLines",
-    "JsonBlock",
-    "JsonLines",
-    "JsonReader",
-    "JsonText",
-    "NestedValue",
-    "blocks",
-    "first_elements",
-    "first_keys",
-    "is_array",
-    "lines_of_rows",
-    "parsed",
-    "too_deep",
-]
+__all__ = ["ArrowJson", "ElementLines", "JsonLines", "JsonReader", "JsonText"]
 
 
 # ---- JSON lines parsed by Arrow: the same values as Python's, eight times as fast ----------------
@@ -91,15 +75,20 @@ class ArrowJson:
         whole = all(row[:1] == b"{" and row[-1:] == b"}" for row in rows)
         if not rows or not whole:
             return None
-        if NESTED.search(data) and (self._flattening is None or any(map(_may_be_deep, rows))):
-            return None
+        if NESTED.search(data):
+            depths = (row.count(b"{") + row.count(b"[") for row in rows)
+            if self._flattening is None or max(depths) > MAX_DEPTH:  # in which Arrow would crash
+                return None
         try:
             table = self._parsed(data)
             if table.num_rows != len(rows):  # several on a line
                 return None
             columns = {n: self._column(table, n) for n in table.column_names}
-            if not _each_has_a_value([c for c in columns.values() if c.type != pa.null()]):
-                return None  # perhaps a row without a key that is read
+            wanted = [column for column in columns.values() if column.type != pa.null()]
+            if all(column.null_count for column in wanted):  # perhaps a row without a key
+                there = [column.is_valid() for column in wanted]
+                if not there or not pc.all(reduce(pc.or_, there)).as_py():
+                    return None
         except (pa.ArrowException, SameName):
             return None
         return pa.table(columns).replace_schema_metadata(EXACT)
@@ -137,20 +126,6 @@ class ArrowJson:
         if pa.types.is_floating(kind) and pc.all(pc.is_finite(column)).as_py() is False:
             raise pa.ArrowInvalid("a number that is not finite")
         return column
-
-
-def _may_be_deep(row: bytes) -> bool:
-    """Whether a row may hold objects or arrays so deep that Arrow, which recurses, would crash."""
-    return row.count(b"{") + row.count(b"[") > MAX_DEPTH
-
-
-def _each_has_a_value(columns: list[Any]) -> bool:
-    """Whether no row is empty."""
-    if not columns:
-        return False
-    if any(column.null_count == 0 for column in columns):
-        return True
-    return bool(pc.all(reduce(pc.or_, [column.is_valid() for column in columns])).as_py())
 
 
 def _strings(paths: Collection[tuple[str, ...]]) -> Any:
@@ -442,11 +417,6 @@ def _rows(
                 f"{text.at(number)} is not a JSON object: each {text.unit} has to be one"
             )
         yield number, row
-
-
-def lines_of_rows(text: JsonText, stream: Any) -> Iterator[int]:
-    """The line of each row, from 1."""
-    return (number for number, _ in _rows(text, io.BufferedReader(stream), 1))
 
 
 def blocks(stream: Any, block: int) -> Iterator[tuple[list[bytes], int]]:
@@ -847,7 +817,7 @@ class JsonLines(TextFile):
     def place(self, row: int) -> str:
         if not self.once:
             with closing(self._opened()) as stream:
-                line = next(islice(lines_of_rows(self._text, stream), row, None), None)
-            if line is not None:
-                return f"{self._text.unit} {line:,}"
+                rows = _rows(self._text, io.BufferedReader(stream), 1)
+                for number, _ in islice(rows, row, None):
+                    return f"{self._text.unit} {number:,}"
         return f"row {row:,}"

@@ -24,21 +24,15 @@ from typing import Any, Literal, NamedTuple
 from tallybayes.errors import SourceError, listed
 
 __all__ = [
-    "DAMAGE",
     "FORMATS",
     "HEAD_BYTES",
     "MAGIC",
     "MAX_RECORD_BYTES",
     "PACKED",
-    "SUFFIXES",
-    "WORKBOOKS",
-    "ZIP",
-    "Arff",
     "Format",
     "Stream",
     "arff_of",
     "arrow_place",
-    "beginning",
     "delimiter_of",
     "files_at",
     "folder_of_pattern",
@@ -49,18 +43,13 @@ __all__ = [
     "is_comment",
     "is_remote",
     "is_workbook",
-    "lines_before_header",
     "need_header",
     "need_local",
     "need_no_sparse",
     "need_readable",
     "need_text",
-    "opened",
-    "packing_of",
     "read_once",
     "suffix_of",
-    "unpacked",
-    "unzipped",
 ]
 
 
@@ -317,7 +306,9 @@ def files_at(url: str) -> tuple[list[str], str | None, bool]:
         if url.startswith("http"):  # which has no folders; its addresses may hold "?"
             return [url], None, False
         if filesystem.isdir(path):
-            found = [name for name in filesystem.find(path) if not _is_hidden(name, path)]
+            hidden = re.compile(r"(^|/)([._]|~\$)")
+            found = filesystem.find(path)
+            found = [name for name in found if not hidden.search(name.removeprefix(path))]
             return _urls(url, filesystem, found), _urls(url, filesystem, [path])[0], True
         if not re.search(r"[*?\[]", path) or filesystem.exists(path):
             return [url], None, False
@@ -341,10 +332,6 @@ def _urls(url: str, filesystem: Any, names: list[str]) -> list[str]:
     if _of_arrow(filesystem) is None:
         return sorted(map(filesystem.unstrip_protocol, names))
     return sorted(f"{url.partition('://')[0]}://{name}" for name in names)
-
-
-def _is_hidden(name: str, folder: str) -> bool:
-    return any(part.startswith((".", "_", "~$")) for part in name.removeprefix(folder).split("/"))
 
 
 def arrow_place(path: str) -> tuple[str, Any]:
@@ -372,11 +359,6 @@ MAGIC = (*PACKINGS, ZIP)
 SUFFIXES = (".gz", ".zst", ".bz2", ".xz", ".zip")
 DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 """What reading a packed file raises where it is damaged."""
-
-
-def packing_of(head: bytes) -> str | None:
-    """How a stream of bytes is packed; None where it is not, or in a way that is not read."""
-    return next((name for magic, name in PACKINGS.items() if head.startswith(magic)), None)
 
 
 def unpacked(packing: str, file: Any) -> Any:
@@ -445,7 +427,19 @@ def read_once(path: str) -> bool:
         return False
 
 
-class Stream(io.RawIOBase):
+class _Bytes(io.RawIOBase):
+    """A file that is read by `read`."""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.read(len(buffer)) or b""
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class Stream(_Bytes):
     """A file's bytes, unpacked where they are packed; bytes that were looked at are not lost.
 
     Parameters
@@ -474,12 +468,17 @@ class Stream(io.RawIOBase):
         self._file = self._raw  # which may become packed
         self._pending = self._raw.read(HEAD_BYTES)
         self._read = len(self._pending)
-        self._packing = packing_of(self._pending)
+        self._packing = next((n for m, n in PACKINGS.items() if self._pending.startswith(m)), None)
         self._name = "standard input" if path == "-" else path
         if self._packing is not None:
             self._raw = unpacked(self._packing, _Joined(self._pending, self._raw, self))
         elif self._pending.startswith(ZIP) and self.size:
-            self._unzip()
+            self._raw.seek(0)
+            within = unzipped(self._name, self._raw)
+            if within is None:
+                self._raw.seek(len(self._pending))
+            else:
+                self._raw, self._packing, self.size = within, "zip", None
         if self._packing is not None:
             self._pending = b""
             try:
@@ -487,14 +486,6 @@ class Stream(io.RawIOBase):
             except BaseException:
                 self.close()
                 raise
-
-    def _unzip(self) -> None:
-        self._raw.seek(0)
-        within = unzipped(self._name, self._raw)
-        if within is None:
-            self._raw.seek(len(self._pending))
-            return
-        self._raw, self._packing, self.size = within, "zip", None
 
     @property
     def head(self) -> bytes:
@@ -516,9 +507,6 @@ class Stream(io.RawIOBase):
         """The share that has been read."""
         return min(1.0, self._read / self.size) if self.size else None
 
-    def readable(self) -> bool:
-        return True
-
     def read(self, size: int = -1) -> bytes:
         pending, self._pending = self._pending, b""
         if 0 <= size < len(pending):
@@ -536,11 +524,6 @@ class Stream(io.RawIOBase):
             self._read += len(more)
         return pending + more
 
-    def readinto(self, buffer: Any) -> int:
-        data = self.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
     def close(self) -> None:
         for file in (self._raw, self._file):
             if file is not None:
@@ -548,7 +531,7 @@ class Stream(io.RawIOBase):
         super().close()
 
 
-class _Pipe(io.RawIOBase):
+class _Pipe(_Bytes):
     """Standard input or another pipe, whose reading ends at Ctrl-C even where another thread waits
     for it.
 
@@ -561,9 +544,6 @@ class _Pipe(io.RawIOBase):
         self._woken, self._wake = os.pipe()
         os.set_blocking(self._wake, False)
         self._before = signal.set_wakeup_fd(self._wake)
-
-    def readable(self) -> bool:
-        return True
 
     def read(self, size: int = -1) -> bytes:
         found: list[bytes] = []
@@ -578,11 +558,6 @@ class _Pipe(io.RawIOBase):
             found.append(data)
             have += len(data)
         return b"".join(found)
-
-    def readinto(self, buffer: Any) -> int:
-        data = self.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
 
     def close(self) -> None:
         if not self.closed:
@@ -602,28 +577,20 @@ def _piped(descriptor: Callable[[], int], file: Any = None) -> _Pipe | None:
         return None
 
 
-class _Joined(io.RawIOBase):
+class _Joined(_Bytes):
     """Bytes that were read, then the rest of a file; counts for `whose`."""
 
     def __init__(self, pending: bytes, raw: Any, whose: Stream) -> None:
         self._pending, self._raw, self._whose = pending, raw, whose
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data, self._pending = self._pending[: len(buffer)], self._pending[len(buffer) :]
-        if not data:
-            data = self._raw.read(len(buffer))
-            self._whose._read += len(data)
-        buffer[: len(data)] = data
-        return len(data)
-
-
-def beginning(path: str) -> bytes:
-    """The first bytes of a file, as they are on the disk."""
-    with open(path, "rb") as file:
-        return file.read(16)
+    def read(self, size: int = -1) -> bytes:
+        end = len(self._pending) if size < 0 else size
+        data, self._pending = self._pending[:end], self._pending[end:]
+        if not data or size < 0:
+            more = self._raw.read(size)
+            self._whose._read += len(more)
+            data += more
+        return data
 
 
 # ---- lines before the header ---------------------------------------------------------------------
@@ -693,15 +660,13 @@ def arff_of(path: str, text: str) -> Arff:
             f"{path} is a sparse ARFF file, which is not read: save it dense (in Weka, the filter "
             "SparseToNonSparse)"
         )
-    names = [_unquoted(name) for name, _ in attributes]
+    names = []
+    for name, _ in attributes:
+        quoted = len(name) > 1 and name[0] in "'\"" and name[-1] == name[0]
+        names.append(re.sub(r"\\(.)", r"\1", name[1:-1] if quoted else name).strip())
     kinds = [kind.lower() for _, kind in attributes]
     levels = [n for n, k in zip(names, kinds, strict=True) if k.startswith(("{", "string"))]
     return Arff(names, levels, text[: found.end()].count("\n"))
-
-
-def _unquoted(name: str) -> str:
-    inner = name[1:-1] if len(name) > 1 and name[0] in "'\"" and name[-1] == name[0] else name
-    return re.sub(r"\\(.)", r"\1", inner).strip()
 
 
 def need_no_sparse(path: str, text: str) -> None:

@@ -44,18 +44,7 @@ from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table, arr
 from tallybayes.tables.columns import strings_of, values_of
 from tallybayes.threads import in_order
 
-__all__ = [
-    "Labels",
-    "PartRead",
-    "PartsRead",
-    "Plan",
-    "Rows",
-    "as_kind",
-    "as_own",
-    "as_written",
-    "need_few",
-    "open_rows",
-]
+__all__ = ["PartsRead", "Plan", "Rows", "as_written", "open_rows"]
 
 
 # ---- what is read of the rows of a source --------------------------------------------------------
@@ -248,13 +237,19 @@ class Rows:
         as_text = {n for n, kind in plan.kinds.items() if kind == "text"}
         written = {*as_written, *as_text, *_given(plan.target), *_given(plan.group)}
         with reading_shown(plan.doing, "row", self.size) as tick:
-            parts = self._explaining(parts_kept(self.source, self._asked(), written, self._kept()))
-            for i, part in enumerate(parts):
-                self._read_so_far.add(part)
-                read = partial(self._read, part, i)
-                place = partial(self._read_so_far.place_of_kept, part.where)
-                yield Part(read, part.where, True, place, part.done)
-                tick(self.n_rows, part.done)
+            there = plan.keep if self.keyed else self.source.columns()
+            kept = [name for name in plan.keep if name in there]
+            try:
+                parts = parts_kept(self.source, self._asked(), written, kept)
+                for i, part in enumerate(parts):
+                    self._read_so_far.add(part)
+                    read = partial(self._read, part, i)
+                    place = partial(self._read_so_far.place_of_kept, part.where)
+                    yield Part(read, part.where, True, place, part.done)
+                    tick(self.n_rows, part.done)
+            except ReadAgain as again:
+                self._widen(again)
+                raise
 
     def _note_nested(self) -> None:
         """Reports once the columns that a source leaves out: they hold more than single values."""
@@ -279,14 +274,6 @@ class Rows:
         """What reads a column of objects in a file."""
         return "" if is_in_database(self.source) else flatten_hint(column.type)
 
-    def _explaining(self, parts: Iterator[Part]) -> Iterator[Part]:
-        """The parts; columns that turn out not to be of dates are noted."""
-        try:
-            yield from parts
-        except ReadAgain as again:
-            self._widen(again)
-            raise
-
     def _asked(self) -> list[str] | None:
         """The columns that the source has to read; None: all."""
         left_out, requested = self.plan.left_out, self._requested_of_rows()
@@ -298,11 +285,6 @@ class Rows:
         there = requested if self.keyed else self.source.columns()
         unread = {*left_out} - {self.plan.group}
         return [name for name in requested if name in there and name not in unread]
-
-    def _kept(self) -> list[str]:
-        """The columns that the plan keeps and that there are."""
-        there = self.plan.keep if self.keyed else self.source.columns()
-        return [name for name in self.plan.keep if name in there]
 
     def _widen(self, again: ReadAgain) -> None:
         """A column that is not of dates after all: a note when fitting, else an error."""

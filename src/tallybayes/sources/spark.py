@@ -39,7 +39,7 @@ from tallybayes.sources.spark_tasks import (
 )
 from tallybayes.tables import Table, arrow
 
-__all__ = ["Py4JError", "SparkFrame", "explained", "pieces_of"]
+__all__ = ["SparkFrame", "explained"]
 
 
 # ---- errors of Spark as one message that says what to do -----------------------------------------
