@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Counted",
     "HowToCount",
-    "count_rows",
     "hits_of",
     "labelled",
     "need_name",
@@ -51,7 +50,7 @@ __all__ = [
 ]
 
 
-# ---- counted rows of a source: the tally, the columns and the declarations -----------------------
+# ---- rows of a source, counted where they are, and a fair sample of them -------------------------
 Array = NDArray[np.float64]
 Fading = Callable[[int], float]
 
@@ -107,6 +106,51 @@ class Counted:
 
 
 @dataclass(frozen=True, eq=False)
+class CountedRows:
+    """The result of counting adjacent rows.
+
+    Parameters
+    ----------
+    first : RowsToCount
+        The first of them, without its rows: columns, and what types settle, are those of the first
+        rows and those that come later.
+    tallies : TalliesByType
+    n_rows : int
+    infinite : dict
+        By column of numbers and strings, the row of the first string that is an infinite number.
+    """
+
+    first: RowsToCount
+    tallies: TalliesByType
+    n_rows: int
+    infinite: dict[str, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """Rows of a part, without its tally."""
+
+    x: Table
+    labels: Labels
+    typed: bool
+    groups: Table | None = None
+
+    def take(self, rows: NDArray[np.intp]) -> Kept:
+        """Some of the rows."""
+        classes, codes, weights = self.labels
+        labels = Labels(classes, codes[rows], None if weights is None else weights[rows])
+        groups = None if self.groups is None else self.groups.take(rows)
+        return Kept(self.x.take(rows), labels, self.typed, groups)
+
+    def own_labels(self, read: dict[str, Any] | None) -> list[Any]:
+        """The label of each row; `read` has what labels of rows without types are."""
+        classes = self.labels.classes.tolist()
+        if read is not None and not self.typed:
+            classes = [read[label] for label in classes]
+        return [classes[code] for code in self.labels.codes.tolist()]
+
+
+@dataclass(frozen=True, eq=False)
 class HowToCount:
     """How rows of a source become a tally.
 
@@ -137,150 +181,135 @@ class HowToCount:
     group: str | None = None
     keeps_group: bool = False
 
-    def read(self, table: Table) -> tuple[RowsToCount, Labels]:
-        """Rows as they are counted, and their labels."""
-        labels = labels_of(table, self.target, self.weight)
-        labels_and_codes(labels.classes)  # which refuses what are not classes
-        given = (self.target, self.weight, self.group)
-        others = {name: c for name, c in table.columns.items() if name not in given}
-        if self.keeps_group and self.group is not None:
-            others[self.group] = Empty(table.n_rows)
-        return self.prepare(replace(table, columns=others)), labels
+    def over(
+        self,
+        engine: Engine,
+        source: Any,
+        *,
+        as_written: Collection[str],
+        left_out: Collection[str],
+        max_rows: int | None = 0,
+    ) -> Counted:
+        """The tally of a source's rows, and a sample of them.
 
-    def groups(self, table: Table) -> Table | None:
-        """The column of groups, alone.
+        Parameters
+        ----------
+        engine : Engine
+            That of the source.
+        source : Any
+        as_written : collection of str
+            Columns whose values are levels as they are written, where the source has no types.
+        left_out : collection of str
+            Columns that are not read.
+        max_rows : int, optional
+            How many rows the sample has at most; None: all.
 
         Raises
         ------
         ValueError
-            For a row without a group.
+            If there are no rows, a column is missing, or a row has no label, weight or group; the
+            message then names the place.
         """
-        if self.group is None:
-            return None
-        column = table.columns[self.group]
-        if None in values_of(column):
-            row = values_of(column).index(None)
-            raise ValueError(
-                f"row {row} has no value in {self.group!r}, the column of groups: give each row "
-                "its group, one of its own where it belongs to none"
+        columns, name = engine.columns(source), getattr(source, "name", "the source")
+        beside = {"target": self.target, "weight": self.weight, "group": self.group}
+        for what, asked in beside.items():
+            if asked is not None and asked not in columns:
+                names = list(columns)
+                raise ValueError(
+                    f"{name} has no column {asked!r}, the {what}; its columns are {names}"
+                    f"{(hint := header_hint(names)) and '.'}{hint}"
+                )
+        read = None
+        if left_out:
+            read = [n for n, c in columns.items() if n not in left_out and c.kind is not None]
+        infinite: dict[str, str] = {}
+
+        def note(part: CountedRows, place: Callable[[int], str]) -> None:
+            for column, row in part.infinite.items():
+                infinite.setdefault(column, place(row))
+
+        folded = engine.fold(
+            source,
+            self.each,
+            self.merged,
+            names=read,
+            as_written={self.target, *as_written, *([self.group] if self.group else [])},
+            max_rows=max_rows,
+            noted=note,
+        )
+        counted, kept = folded
+        if counted is None:
+            raise ValueError(f"{name} has no rows: there is nothing to learn from")
+        tally, known = counted.tallies.read()
+        sample = Sample(Table({}, 0, True), tally.schema.classes[:0], None)
+        if kept:
+            found = [label for part in kept for label in part.own_labels(known)]
+            labels = np.empty(len(found), dtype=tally.schema.classes.dtype)
+            labels[:] = found
+            weights = [part.labels.weights for part in kept if part.labels.weights is not None]
+            groups = [part.groups for part in kept if part.groups is not None]
+            sample = Sample(
+                stacked([part.x for part in kept]),
+                labels,
+                np.concatenate(weights) if weights else None,
+                stacked(groups) if groups else None,
             )
-        return Table({self.group: column}, table.n_rows, True)
+        return Counted(tally, counted.first, counted.n_rows, sample, infinite)
+
+    def each(self, table: Table, typed: bool) -> tuple[CountedRows, Kept]:
+        """The result of counting some rows of a source, and the rows; `typed`: whether columns have
+        types."""
+        target, group, n_rows = self.target, self.group, table.n_rows
+        if not typed:
+            column = table.columns[target]
+            missing = column.codes < 0 if isinstance(column, Strings) else np.ones(n_rows, bool)
+            if missing.any():
+                raise ValueError(
+                    f"row {int(np.argmax(missing))} has no label in {target!r}: fill it in, or "
+                    "leave the row out. If it holds a label such as NA, which means missing by "
+                    "default, tallybayes.csv(path, missing=['']) takes it as text"
+                )
+        labels = labels_of(table, target, self.weight)
+        labels_and_codes(labels.classes)  # which refuses what are not classes
+        given = (target, self.weight, group)
+        others = {name: c for name, c in table.columns.items() if name not in given}
+        if self.keeps_group and group is not None:
+            others[group] = Empty(n_rows)
+        rows = self.prepare(replace(table, columns=others))
+        groups = None
+        if group is not None:
+            if None in (values := values_of(table.columns[group])):
+                raise ValueError(
+                    f"row {values.index(None)} has no value in {group!r}, the column of groups: "
+                    "give each row its group, one of its own where it belongs to none"
+                )
+            groups = Table({group: table.columns[group]}, n_rows, True)
+        tallies = TalliesByType({typed: self.count(rows, labels)})
+        infinite = {name: row for name, (row, _) in first_infinite(rows).items()}
+        first = replace(rows, columns={}, n_rows=0)
+        kept = Kept(Table(rows.columns, rows.n_rows, True), labels, typed, groups)
+        return CountedRows(first, tallies, rows.n_rows, infinite), kept
+
+    def merged(self, before: CountedRows, after: CountedRows) -> CountedRows:
+        """What rows and later ones have given together."""
+        first, later = before.first, after.first
+        names, what = first.names, first.declared
+        if later.names != names:
+            names = names.joined(later.names.seen, later.names.firm)
+        if what.by_type:
+            what = what.completed(later.declared, before.tallies.column_names())
+        factor = None if self.fading is None else self.fading(after.n_rows)
+        try:
+            tallies = before.tallies.joined(after.tallies, factor)
+        except IncompatibleTallies as error:
+            if "class labels" not in str(error):
+                raise
+            raise IncompatibleTallies(f"the label {self.target!r}: {error}") from error
+        first = replace(first, names=names, declared=what)
+        return CountedRows(first, tallies, before.n_rows + after.n_rows, {})
 
 
-@dataclass(frozen=True, eq=False)
-class CountedRows:
-    """The result of counting adjacent rows.
-
-    Parameters
-    ----------
-    first : RowsToCount
-        The first of them, without its rows: columns, and what types settle, are those of the first
-        rows and those that come later.
-    tallies : TalliesByType
-    n_rows : int
-    infinite : dict
-        By column of numbers and strings, the row of the first string that is an infinite number.
-    """
-
-    first: RowsToCount
-    tallies: TalliesByType
-    n_rows: int
-    infinite: dict[str, int]
-
-
-def counted_rows(how: HowToCount, table: Table, typed: bool) -> tuple[CountedRows, Kept]:
-    """The result of counting some rows of a source, and the rows; `typed`: whether columns have
-    types."""
-    if not typed:
-        column = table.columns[how.target]
-        missing = column.codes < 0 if isinstance(column, Strings) else np.ones(table.n_rows, bool)
-        if missing.any():
-            raise ValueError(
-                f"row {int(np.argmax(missing))} has no label in {how.target!r}: fill it in, or "
-                "leave the row out. If it holds a label such as NA, which means missing by "
-                "default, tallybayes.csv(path, missing=['']) takes it as text"
-            )
-    rows, labels = how.read(table)
-    groups = how.groups(table)
-    tallies = TalliesByType({typed: how.count(rows, labels)})
-    infinite = {name: row for name, (row, _) in first_infinite(rows).items()}
-    first = replace(rows, columns={}, n_rows=0)
-    kept = Kept(Table(rows.columns, rows.n_rows, True), labels, typed, groups)
-    return CountedRows(first, tallies, rows.n_rows, infinite), kept
-
-
-def joined_rows(how: HowToCount, before: CountedRows, after: CountedRows) -> CountedRows:
-    """What rows and later ones have given together."""
-    first, later = before.first, after.first
-    names, what = first.names, first.declared
-    if later.names != names:
-        names = names.joined(later.names.seen, later.names.firm)
-    if what.by_type:
-        what = what.completed(later.declared, before.tallies.column_names())
-    factor = None if how.fading is None else how.fading(after.n_rows)
-    try:
-        tallies = before.tallies.joined(after.tallies, factor)
-    except IncompatibleTallies as error:
-        if "class labels" not in str(error):
-            raise
-        raise IncompatibleTallies(f"the label {how.target!r}: {error}") from error
-    first = replace(first, names=names, declared=what)
-    return CountedRows(first, tallies, before.n_rows + after.n_rows, {})
-
-
-def labelled(
-    table: Table, target: str, weight: str | None, known: dict[str, Any]
-) -> tuple[Table, list[Any], Array | None]:
-    """Rows without their label and weight, the labels, and the weights; `known` has what labels
-    are that text writes so."""
-    classes, codes, weights = labels_of(table, target, weight)
-    x = {name: c for name, c in table.columns.items() if name not in (target, weight)}
-    named = [known.get(label, label) for label in classes.tolist()]
-    return Table(x, table.n_rows, True), [named[k] for k in codes.tolist()], weights
-
-
-# ---- a sample of the counted rows ----------------------------------------------------------------
-@dataclass(frozen=True, eq=False)
-class Kept:
-    """Rows of a part, without its tally."""
-
-    x: Table
-    labels: Labels
-    typed: bool
-    groups: Table | None = None
-
-    def take(self, rows: NDArray[np.intp]) -> Kept:
-        """Some of the rows."""
-        classes, codes, weights = self.labels
-        labels = Labels(classes, codes[rows], None if weights is None else weights[rows])
-        groups = None if self.groups is None else self.groups.take(rows)
-        return Kept(self.x.take(rows), labels, self.typed, groups)
-
-
-def sample_of(parts: list[Kept], read: dict[str, Any] | None, classes: NDArray[Any]) -> Sample:
-    """Rows one below the other; `read` has what labels of rows without types are."""
-    if not parts:
-        return Sample(Table({}, 0, True), classes[:0], None)
-    found = [label for part in parts for label in _labels(part, read)]
-    labels = np.empty(len(found), dtype=classes.dtype)
-    labels[:] = found
-    weights = [part.labels.weights for part in parts if part.labels.weights is not None]
-    x = stacked([part.x for part in parts])
-    groups = [part.groups for part in parts if part.groups is not None]
-    together = stacked(groups) if groups else None
-    return Sample(x, labels, np.concatenate(weights) if weights else None, together)
-
-
-def _labels(part: Kept, read: dict[str, Any] | None) -> list[Any]:
-    classes = part.labels.classes.tolist()
-    if read is not None and not part.typed:
-        classes = [read[label] for label in classes]
-    return [classes[code] for code in part.labels.codes.tolist()]
-
-
-# ---- rows of a source, counted part by part; their label, and their weight, are columns of it ----
-# The engine of the source counts the rows where they are, and keeps a fair sample for what is
-# chosen on rows.
+# ---- sources, and tables as sources --------------------------------------------------------------
 class _Whole:
     """A table in memory as a source of one part."""
 
@@ -341,72 +370,18 @@ def tables_of(
     return (done.result for done in over_parts(parts, lambda table, _: table))
 
 
-def count_rows(
-    engine: Engine,
-    source: Any,
-    how: HowToCount,
-    *,
-    as_written: Collection[str],
-    left_out: Collection[str],
-    max_rows: int | None = 0,
-) -> Counted:
-    """The tally of a source's rows, and a sample of them.
-
-    Parameters
-    ----------
-    engine : Engine
-        That of the source.
-    source : Any
-    how : HowToCount
-    as_written : collection of str
-        Columns whose values are levels as they are written, where the source has no types.
-    left_out : collection of str
-        Columns that are not read.
-    max_rows : int, optional
-        How many rows the sample has at most; None: all.
-
-    Raises
-    ------
-    ValueError
-        If there are no rows, a column is missing, a row has no label or weight, or as `how` does;
-        the message then names the place.
-    """
-    columns = engine.columns(source)
-    name = getattr(source, "name", "the source")
-    for asked, what in ((how.target, "target"), (how.weight, "weight"), (how.group, "group")):
-        if asked is not None and asked not in columns:
-            names = list(columns)
-            raise ValueError(
-                f"{name} has no column {asked!r}, the {what}; its columns are {names}"
-                f"{(hint := header_hint(names)) and '.'}{hint}"
-            )
-    read = None
-    if left_out:
-        read = [n for n, c in columns.items() if n not in left_out and c.kind is not None]
-    infinite: dict[str, str] = {}
-
-    def note(part: CountedRows, place: Callable[[int], str]) -> None:
-        for column, row in part.infinite.items():
-            infinite.setdefault(column, place(row))
-
-    folded = engine.fold(
-        source,
-        partial(counted_rows, how),
-        partial(joined_rows, how),
-        names=read,
-        as_written={how.target, *as_written, *([how.group] if how.group else [])},
-        max_rows=max_rows,
-        noted=note,
-    )
-    counted, kept = folded
-    if counted is None:
-        raise ValueError(f"{name} has no rows: there is nothing to learn from")
-    tally, labels = counted.tallies.read()
-    sample = sample_of(kept, labels, tally.schema.classes)
-    return Counted(tally, counted.first, counted.n_rows, sample, infinite)
-
-
 # ---- scores and predictions ----------------------------------------------------------------------
+def labelled(
+    table: Table, target: str, weight: str | None, known: dict[str, Any]
+) -> tuple[Table, list[Any], Array | None]:
+    """Rows without their label and weight, the labels, and the weights; `known` has what labels
+    are that text writes so."""
+    classes, codes, weights = labels_of(table, target, weight)
+    x = {name: c for name, c in table.columns.items() if name not in (target, weight)}
+    named = [known.get(label, label) for label in classes.tolist()]
+    return Table(x, table.n_rows, True), [named[k] for k in codes.tolist()], weights
+
+
 def hits_of(model: Any, x: Table, labels: list[Any], weights: Array | None) -> tuple[float, float]:
     """The weight of the rows that are predicted as they are labelled, and that of all."""
     predicted = model.predict(x).tolist()

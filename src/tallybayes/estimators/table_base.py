@@ -27,7 +27,6 @@ from tallybayes.estimators.saving import EXTRA
 from tallybayes.estimators.sources import (
     Counted,
     HowToCount,
-    count_rows,
     hits_of,
     labelled,
     need_name,
@@ -751,7 +750,7 @@ class TableClassifier(RowByRow):
         known: Sequence[str] = (),
     ) -> Counted:
         """The tally of a source's rows, whose `known` columns hold scalars; see
-        :func:`count_rows`."""
+        :meth:`HowToCount.over`."""
         need_name(weight, "sample_weight")
         need_name(group, "groups")
         named = [*what.families, *(name for group in what.groups for name in group)]
@@ -779,14 +778,9 @@ class TableClassifier(RowByRow):
 
         fades = None if half_life is None else fading
         keeps = group in what.columns_left_out
-        return count_rows(
-            engine,
-            source,
-            HowToCount(target, weight, prepare, count, fades, group, keeps),
-            as_written=[name for name in what.families if what.is_text(name)],
-            left_out=out,
-            max_rows=max_rows,
-        )
+        how = HowToCount(target, weight, prepare, count, fades, group, keeps)
+        written = [name for name in what.families if what.is_text(name)]
+        return how.over(engine, source, as_written=written, left_out=out, max_rows=max_rows)
 
     def _fit_source(
         self,

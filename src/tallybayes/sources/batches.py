@@ -220,17 +220,13 @@ class ArrowFile(ArrowSource):
     Parameters
     ----------
     path : str
-    filesystem : pyarrow.fs.FileSystem, optional
-        Where the path is; by default this machine's, or that of a URL.
     flatten : bool
         Whether the fields of structs are columns, such as a.b.
     """
 
-    def __init__(self, path: str, filesystem: Any = None, *, flatten: bool = False) -> None:
+    def __init__(self, path: str, *, flatten: bool = False) -> None:
         self.name, self._flatten = path, flatten
-        self._path, self._filesystem = (
-            arrow_place(path) if filesystem is None else (path, filesystem)
-        )
+        self._path, self._filesystem = arrow_place(path)
         with explained(path, "Arrow"), self._opened() as file:
             self.schema = self._reader(file)[0]
         if flatten:
@@ -271,8 +267,6 @@ class ParquetFile:
     Parameters
     ----------
     path : str
-    filesystem : pyarrow.fs.FileSystem, optional
-        Where the path is; by default this machine's, or that of a URL.
     flatten : bool
         Whether the fields of structs are columns, such as a.b.
 
@@ -287,11 +281,9 @@ class ParquetFile:
     once = False
     keeps = True
 
-    def __init__(self, path: str, filesystem: Any = None, *, flatten: bool = False) -> None:
+    def __init__(self, path: str, *, flatten: bool = False) -> None:
         self.name, self._flatten = path, flatten
-        self._path, self._filesystem = (
-            arrow_place(path) if filesystem is None else (path, filesystem)
-        )
+        self._path, self._filesystem = arrow_place(path)
         with self._explained(), self._opened() as file:
             self._metadata, self.schema = file.metadata, file.schema_arrow
         if flatten:
