@@ -18,6 +18,7 @@ COMMANDS = {
     "stream": ("benchmarks.stream.command", "documents predicted and learned one by one"),
     "scale": ("benchmarks.scale.command", "peak memory and speed on a CSV of 3 GB"),
     "sources": ("benchmarks.scale.sources", "learning from Parquet and CSV beside decoding them"),
+    "readers": ("benchmarks.readers", "which files other readers read as ours, and how fast"),
     "sql": ("benchmarks.sql.command", "scoring in SQL beside predict and nested CASE"),
     "start": ("benchmarks.start.command", "how soon the command line has answered"),
     "first": ("benchmarks.first.command", "the first prediction of 3,000 columns and 500 classes"),
