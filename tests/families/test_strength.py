@@ -194,7 +194,7 @@ def test_evidence_of_gaussians_is_the_product_of_sequential_predictions():
         total += fitted.predict_joint_log_proba([row])[0, 0]
         fitted.partial_fit([row], ["a"])
     first = float(prior.log_evidence(1.0, x[0], 0.0))
-    density = fitted._model.columns_read[0].part.density
+    density = fitted._model.columns_read[0].part.likelihood
     assert isinstance(density, GaussianDensity)
     assert density.log_evidence() == pytest.approx(total + first)
 

@@ -16,8 +16,7 @@ from scipy.special import entr, gammaln, psi
 
 from tallybayes.distributions.arrays import ArrayConditional, Multinomial, totals_of
 from tallybayes.distributions.base import ClassConditional, Index, Levels, shown, stats
-from tallybayes.engines.lookup_parts import LevelsPart, Part
-from tallybayes.engines.number_parts import CorrelatedPart, CountsPart
+from tallybayes.engines.parts import CorrelatedPart, CountsPart, LevelsPart, Part
 from tallybayes.families.normal import Transform
 from tallybayes.families.priors import log_rising
 from tallybayes.score import Density
@@ -528,7 +527,7 @@ class NumberColumn(Column):
         kinds = np.tile([0.0, 1.0], (len(classes), 1))
         missing, self.strings = None, []
         if part.kinds is not None:
-            self.strings = list(part.kinds.strings)
+            self.strings = list(part.strings)
             kinds = np.exp(part.kinds.table[:, : 2 + len(self.strings)])
             if part.kinds.has_missing:
                 missing = kinds[:, 0]
@@ -552,7 +551,7 @@ class NumberColumn(Column):
     @property
     def positive(self) -> bool:
         """Whether all values are above 0."""
-        transform = getattr(getattr(self.part, "density", None), "transform", None)
+        transform = getattr(getattr(self.part, "likelihood", None), "transform", None)
         return transform is not None and transform.kind == "log"
 
     def _column(self, values: NDArray[Any]) -> Any:

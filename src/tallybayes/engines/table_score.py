@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.engines.contract import Group, cross_group, level_group, number_groups
-from tallybayes.engines.lookup_parts import (
-    ComputedPart,
+from tallybayes.engines.parts import (
     LookupPart,
     Part,
+    PooledColumns,
+    TakenOut,
+    scored_together,
     tables_of,
     values_of,
 )
-from tallybayes.engines.number_parts import PooledColumns, scored_together
 from tallybayes.engines.tables import text_group
 from tallybayes.schema import Columns, Kind, Schema
 from tallybayes.score import (
@@ -65,8 +66,7 @@ __all__ = [
 ]
 
 
-# ---- a batch: log P(c) + log p(x -----------------------------------------------------------------
-# c), as the sum of the contributions of its columns
+# ---- a batch: log P(c) + log p(x | c), as the sum of the contributions of its columns ------------
 Array = NDArray[np.float64]
 
 
@@ -86,32 +86,22 @@ class TableScore:
         self.log_prior = log_prior
         self.fallback: int = int(np.argmax(log_prior))
         self.lookups: list[LookupPart] = [part.lookup for part in parts if part.lookup is not None]
-        computed = [part.computed for part in parts if part.computed is not None]
-        pooled = {p.name: d for p in computed if (d := p.pooled_density) is not None}
-        self.mixtures: list[ComputedPart] = [p for p in computed if p.name in pooled]
-        self.pooled_names: list[str] = list(pooled)
+        computed = [part for part in parts if part.lookup is not part]
+        self.mixtures: list[Part] = [part for part in computed if part.pooled is not None]
         self.pooled: PooledColumns | None = None
-        if pooled:
-            self.pooled = PooledColumns(list(pooled.values()), len(log_prior))
+        if self.mixtures:
+            densities = [part.likelihood for part in self.mixtures]
+            self.pooled = PooledColumns(densities, len(log_prior))
         # single columns, then groups: sums have one order
-        self.others: list[ComputedPart] = [p for p in computed if p.name not in pooled]
+        self.others: list[Part] = [part for part in computed if part.pooled is None]
         self.others.sort(key=lambda part: len(part.columns) > 1)
         tables = tables_of(self.lookups)
         widths = [table.shape[1] + 1 for table in tables]
         self.start = np.concatenate([[0], np.cumsum(widths, dtype=np.int64)]).astype(np.int64)
-        self._only_lookups = not computed
         self.scorer: _kernels.LaneScorer | None = None
         if self.lookups:
             self.scorer = self._scorer(tables, log_prior)
         self._without: tuple[float, _kernels.LaneScorer, Array] | None = None
-
-    def _side_by_side(self, tables: list[Array]) -> Array:
-        # a column of the kernel ends with an entry for codes beyond it, which never arrive here
-        joined = np.empty((len(self.log_prior), int(self.start[-1])))
-        for start, end, table in zip(self.start[:-1], self.start[1:], tables, strict=True):
-            joined[:, start : end - 1] = table
-        joined[:, self.start[1:] - 1] = 0.0
-        return joined
 
     def _scorer(self, tables: list[Array], offset: Array) -> _kernels.LaneScorer:
         offset, threads = np.ascontiguousarray(offset), get_num_threads()
@@ -123,11 +113,12 @@ class TableScore:
             term for part in (*self.lookups, *self.mixtures, *self.others) for term in part.terms()
         ]
 
-    def contributions(self, x: Table) -> dict[str, Array]:
-        """What each column adds, (n_rows, n_classes), in nats, by name."""
+    def contributions(self, x: Table, out: TakenOut | None = None) -> dict[str, Array]:
+        """What each column adds, (n_rows, n_classes), in nats, by name; after each row itself is
+        taken out, where `out` are the rows. See :meth:`Part.contributions`."""
         shares: dict[str, Array] = {}
         for part in self.parts:
-            shares |= part.contributions(x)
+            shares |= part.contributions(x, out)
         return shares
 
     def _entries(self, x: Table) -> NDArray[np.int32]:
@@ -144,14 +135,15 @@ class TableScore:
             scores[:] = self.log_prior
         else:
             self.scorer.score_codes(self._entries(x), self.start, scores, None, get_num_threads())
-        if self.pooled is not None:
-            self.pooled.add(self._pooled_values(x), scores)
-        for part in self.others:
-            part.add(x, scores)
+        self._add_computed(x, scores)
         return scores
 
-    def _pooled_values(self, x: Table) -> list[Array]:
-        return [values_of(name, x.columns[name]) for name in self.pooled_names]
+    def _add_computed(self, x: Table, scores: Array, out: TakenOut | None = None) -> None:
+        if self.pooled is not None:
+            values = [values_of(part.name, x.columns[part.name]) for part in self.mixtures]
+            self.pooled.add(values, scores, out)
+        for part in self.others:
+            part.add(x, scores, out)
 
     def likelihood_without(self, x: Table, own: NDArray[np.int64], weight: Array) -> Array:
         """log p(x | c), (n_rows, n_classes), in nats, after each row itself is taken out.
@@ -165,52 +157,39 @@ class TableScore:
         weight : float64 array (n_rows,)
             The weight that it was counted with.
         """
-        scores = self._lookups_without(x, own, weight)
-        if self.pooled is not None:
-            self.pooled.add_without(self._pooled_values(x), own, weight, scores)
-        for part in self.others:
-            part.add_without(x, own, weight, scores)
-        return scores
-
-    def contributions_without(
-        self, x: Table, own: NDArray[np.int64], weight: Array
-    ) -> dict[str, Array]:
-        """What each column adds, (n_rows, n_classes), in nats, by name, after each row itself is
-        taken out; rows as in :meth:`likelihood_without`. Columns that are read together add what
-        they do by all rows, since their shares without a row are not known apart."""
-        shares: dict[str, Array] = {}
-        for part in self.parts:
-            if len(part.columns) == 1:
-                shares[part.columns[0]] = part.without(x, own, weight)
-            else:
-                shares |= part.contributions(x)
-        return shares
-
-    def _lookups_without(self, x: Table, own: NDArray[np.int64], weights: Array) -> Array:
-        """What is looked up in tables adds."""
-        if not self.lookups or not len(weights) or weights.min() != weights.max():
+        out = TakenOut(own, weight)
+        if self.lookups and len(weight) and weight.min() == weight.max():
+            scores = self._looked_up_without(x, own, float(weight[0]))
+        else:
             scores = np.zeros((x.n_rows, len(self.log_prior)))
             for part in self.lookups:
-                scores += part.without(x, own, weights)
-            return scores
-        weight = float(weights[0])
+                scores += part.looked_up(x.columns[part.name], out)
+        self._add_computed(x, scores, out)
+        return scores
+
+    def _looked_up_without(self, x: Table, own: NDArray[np.int64], weight: float) -> Array:
+        """What is looked up in tables adds after each row, all of one weight, is taken out."""
         if self._without is None or self._without[0] != weight:
-            tables = [p.other_table(weight) if p.others_change else p.table for p in self.lookups]
-            self._without = (
-                weight,
-                self._scorer(tables, np.zeros(len(self.log_prior))),
-                self._side_by_side([p.own_table(weight) for p in self.lookups]),
-            )
-        _, others, mine = self._without
+            offset = np.zeros(len(self.log_prior))
+            theirs: list[Array] = []
+            mine: list[Array] = []
+            for part in self.lookups:
+                change = part.others_change
+                other = part.tabled(lambda law: law.other_without(weight)) if change else part.table
+                theirs.append(other)
+                # a column of the kernel ends with an entry for codes beyond it, of which none come
+                mine += [part.tabled(lambda law: law.own_without(weight)), offset[:, None]]
+            self._without = weight, self._scorer(theirs, offset), np.concatenate(mine, axis=1)
+        _, others, own_table = self._without
         scores = np.empty((x.n_rows, len(self.log_prior)))
         entries, threads = self._entries(x), get_num_threads()
         others.score_codes(entries, self.start, scores, None, threads)
-        _kernels.codes_without(entries, self.start, mine, own, scores, threads)
+        _kernels.codes_without(entries, self.start, own_table, own, scores, threads)
         return scores
 
     def best(self, x: Table) -> tuple[NDArray[np.int64], int]:
         """The most probable class of each row, and how many rows every class rules out."""
-        if self.scorer is not None and self._only_lookups:
+        if self.scorer is not None and not (self.mixtures or self.others):
             best = np.empty(x.n_rows, dtype=np.int64)
             _, _, ruled_out = self.scorer.score_codes(
                 self._entries(x), self.start, None, best, get_num_threads()

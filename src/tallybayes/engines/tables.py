@@ -22,7 +22,7 @@ from tallybayes.engines.contract import (
     raise_infinite,
     raise_too_large,
 )
-from tallybayes.engines.number_parts import distinct_documents
+from tallybayes.engines.parts import distinct_documents
 from tallybayes.schema import Columns, Kind, Schema
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table
 from tallybayes.tally import (

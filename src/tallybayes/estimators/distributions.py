@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.engines.parts import ALTERNATIVES
 from tallybayes.models.array import ArrayModel
 from tallybayes.models.base import Model
 from tallybayes.tables.columns import FRAMES, frame
@@ -168,8 +169,7 @@ def _table(estimator: Any, model: TableModel) -> Any:
     columns: dict[int, Any] = {}
     for reading in model.columns_read:
         if reading.part is not None and id(reading.part) not in columns:
-            made = _Distributions(model, reading.family)
-            columns[id(reading.part)] = reading.part.distribution(made)
+            columns[id(reading.part)] = _distribution(model, reading.part, reading.family)
     return ProductOfColumns(
         list(columns.values()),
         model.schema.classes,
@@ -178,57 +178,33 @@ def _table(estimator: Any, model: TableModel) -> Any:
     )
 
 
-class _Distributions:
-    """Makes the distributions of the columns of a model; see
-    :class:`tallybayes.engines.lookup_parts.Distributions`.
+def _distribution(model: TableModel, part: Any, what: str) -> Any:
+    """The distribution of a column, or a group of columns, which is read as `what`."""
+    from tallybayes.distributions import GroupOfCounts, GroupOfNumbers, LevelColumn, NumberColumn
+    from tallybayes.distributions.table import BinsLaw, law_of
 
-    Parameters
-    ----------
-    model : TableModel
-    what : str
-        The family of the column.
-    """
-
-    def __init__(self, model: TableModel, what: str) -> None:
-        self.model = model
-        self.what = what
-        self.classes = model.schema.classes
-
-    def levels(self, part: Any) -> Any:
-        from tallybayes.distributions import LevelColumn
-
-        return LevelColumn(part.name, self.what, part, self.classes)
-
-    def numbers(self, part: Any, law: Any) -> Any:
-        from tallybayes.distributions import NumberColumn
-
-        return NumberColumn(part.name, self.what, part, self.classes, law)
-
-    def counts(self, part: Any) -> Any:
-        from tallybayes.distributions import GroupOfCounts
-
-        return GroupOfCounts(part, self.classes)
-
-    def correlated(self, part: Any) -> Any:
-        from tallybayes.distributions import GroupOfNumbers
-
-        return GroupOfNumbers(part, self.classes)
-
-    def law_of(self, density: Any) -> Any:
-        from tallybayes.distributions.table import law_of
-
-        return law_of(density)
-
-    def law_of_bins(self, part: Any) -> Any:
-        from tallybayes.distributions.table import BinsLaw
-
-        tally = self.model.tally_read
-        held = {c.key: group for c, group in zip(tally.schema.groups, tally.groups, strict=True)}
-        grid: Any = held[(part.name,), "grid"]
-        return BinsLaw(
-            np.exp(part.law.log_prob()),
-            part.edges,
-            grid.values(),
-            grid.counts.sum(axis=0),
-            np.searchsorted(part.edges, grid.lower_edges(), side="right"),
+    classes, kind = model.schema.classes, part.kind
+    if kind == "counts":
+        return GroupOfCounts(part, classes)
+    if kind == "triangular":
+        return GroupOfNumbers(part, classes)
+    if kind == "levels":
+        return LevelColumn(part.name, what, part, classes)
+    if kind == "density":
+        return NumberColumn(part.name, what, part, classes, law_of(part.likelihood))
+    if kind == "documents":
+        raise ValueError(
+            f"column {part.name!r} is read as text, and there is no distribution of documents: "
+            f"{ALTERNATIVES}"
         )
+    tally = model.tally_read
+    held = {c.key: group for c, group in zip(tally.schema.groups, tally.groups, strict=True)}
+    grid: Any = held[(part.name,), "grid"]
+    law = BinsLaw(
+        np.exp(part.law.log_prob()),
+        part.edges,
+        grid.values(),
+        grid.counts.sum(axis=0),
+        np.searchsorted(part.edges, grid.lower_edges(), side="right"),
+    )
+    return NumberColumn(part.name, what, part, classes, law)

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.engines.leave_one_out import cells_without
-from tallybayes.engines.lookup_parts import LookupPart
+from tallybayes.engines.parts import LookupPart, TakenOut
 from tallybayes.errors import NegativeTally, StaleWarning, warn_user
 from tallybayes.estimators.base import LIVE, TallyClassifier, learning
 from tallybayes.estimators.one_row import as_row
@@ -689,12 +689,12 @@ def alpha_on_rows(model: TableModel, x: Table, own: Index, weight: Array) -> flo
     x, own, weight = x.take(rows), own[rows], weight[rows]
     unit = model.tally.classes.pooled_row_weight
     fixed = model.log_prior_without(own, weight).matrix(own)
-    moving: list[LookupPart] = []
+    moving, out = [], TakenOut(own, weight)
     for part in model.score.parts:
         if part.follows and part.lookup is not None:
             moving.append(part.lookup)
         else:
-            fixed += part.without(x, own, weight)
+            fixed += part.scores(x, out)
     if not moving:
         return 1.0
     cells = _SideBySide(moving, x, own, weight, fixed)
@@ -760,11 +760,9 @@ class _SideBySide:
         self.nothing = int(start[-1])  # a cell after all others, which adds nothing
         self.cells = np.empty((x.n_rows, len(parts)), dtype=np.intp)
         for j, part in enumerate(parts):
-            column: Any = x.columns[part.name]
-            entries = part.entries(column).astype(np.intp)
+            *_, (_, cells) = part.cells(x.columns[part.name])
             if part.kinds is not None:
-                fixed += part.kinds.without(x, own, weight)
-            cells = entries if part.has_missing else entries - 1
+                fixed += part.kinds.scores(x, TakenOut(own, weight))
             there = (cells >= 0) & (cells < width[j])
             self.cells[:, j] = np.where(there, cells + start[j], self.nothing)
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.engines.parts import TakenOut
 from tallybayes.errors import listed
 from tallybayes.models.table import TableModel
 from tallybayes.models.weighted import cells_in_words, copy_of
@@ -73,13 +74,13 @@ def _of_cells(model: TableModel, part: Any, column: Column, counts: Array) -> fl
     name, sum_of_rows = part.columns[0], 0.0
     if len(own):
         table = Table({name: column.take(at)}, len(own), True)
-        scores = part.without(table, own, np.minimum(held, one[own]))
+        scores = part.scores(table, TakenOut(own, np.minimum(held, one[own])))
         sum_of_rows += float(held @ _apart(scores))
     missing = rows.count - counts.sum(axis=1)
     k = np.flatnonzero(missing > RESIDUE * rows.count)
     if len(k):
         table = Table({name: Empty(len(k))}, len(k), True)
-        scores = part.without(table, k, np.minimum(missing[k], one[k]))
+        scores = part.scores(table, TakenOut(k, np.minimum(missing[k], one[k])))
         sum_of_rows += float(missing[k] @ _apart(scores))
     return sum_of_rows / max(float(rows.count.sum()), 1e-300)
 

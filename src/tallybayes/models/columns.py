@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.engines.contract import Group
-from tallybayes.engines.lookup_parts import KindsPart, LevelsPart
-from tallybayes.engines.number_parts import group_part, number_part, text_part
+from tallybayes.engines.parts import KindsPart, LevelsPart, TextPart, part_of
 from tallybayes.engines.tables import text_group
 from tallybayes.families.categorical import Categorical
 from tallybayes.families.choice import (
@@ -137,6 +136,7 @@ class _Reader:
         law, alpha = self.tuning.of_law(law, context.alpha if family.follows else None)
         part = LevelsPart(
             columns=(name,),
+            n_classes=len(self.rows),
             law=law,
             levels=levels,
             has_missing=self.missing == "level",
@@ -207,6 +207,7 @@ class _Reader:
         law = Categorical().likelihood(kinds, self._context(name)).law
         return KindsPart(
             columns=(name,),
+            n_classes=len(self.rows),
             law=law,
             levels=levels,
             has_missing=self.missing == "level",
@@ -275,11 +276,11 @@ class _Reader:
             why = f"best by leave-one-out ({per_row:.4f} nats a row)"
         kinds = self._kinds(name, counted)
         reading, alpha = reading.tuned(self.tuning, grid)
-        part = number_part(name, reading, len(self.rows), kinds)
+        part = part_of((name,), reading, len(self.rows), kinds)
         what = reading.what + self._chosen_alpha(alpha)
         holds = "numbers"
-        if kinds is not None and kinds.strings:
-            n = len(kinds.strings)
+        if part.strings:
+            n = len(part.strings)
             holds, what = "numbers and strings", f"{what}, {n} level{'s'[: n != 1]} beside"
         return ColumnReading(
             name, holds, what, why, part, alpha, reading.brief, is_usual=family is None
@@ -291,7 +292,9 @@ class _Reader:
         assert isinstance(tally, TextCounts)
         family = self.declared.families.get(name, PROSE)
         likelihood = family.likelihood(tally, self.context)
-        part = text_part(name, likelihood, family.terms, len(self.rows))
+        part = TextPart(
+            columns=(name,), n_classes=len(self.rows), likelihood=likelihood, analyzer=family.terms
+        )
         why = "declared" if name in self.declared.families else "its strings are prose"
         return ColumnReading(name, "text", likelihood.in_schema, why, part)
 
@@ -304,10 +307,8 @@ class _Reader:
             why = "no row was seen that has all columns of the group"
             return {n: ColumnReading(n, "nothing yet", "left out", why, None) for n in names}
         group, alpha = group.tuned(self.tuning)
-        part, what = (
-            group_part(names, group, len(self.rows)),
-            group.in_schema + self._chosen_alpha(alpha),
-        )
+        part = part_of(names, group, len(self.rows))
+        what = group.in_schema + self._chosen_alpha(alpha)
         return {n: ColumnReading(n, group.holds, what, "declared", part, alpha) for n in names}
 
 

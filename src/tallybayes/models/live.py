@@ -110,7 +110,7 @@ class LiveScore:
         self.cells = LiveCells(len(self.rank))
         self.row_weight = self.classes.row_weights.at_least_one
         self.columns = [live_column(part, self.cells) for part in model.score.parts]
-        documents = [part.reads_documents for part in model.score.parts]
+        documents = [part.kind == "documents" for part in model.score.parts]
         self.max_unasked = np.inf if any(documents) else MAX_UNASKED_ROWS
         if all(documents):  # nothing is chosen by the counts
             self.room = np.inf
@@ -257,7 +257,7 @@ def live_score(model: TableModel, fading: float = 1.0) -> LiveScore | None:
     parts = model.score.parts
     if not all(part.follows_rows for part in parts):
         return None
-    if fading != 1.0 and any(part.reads_documents for part in parts):
+    if fading != 1.0 and any(part.kind == "documents" for part in parts):
         return None
     try:
         return LiveScore(model, fading)
@@ -272,9 +272,9 @@ class Outgrown(Exception):
 
 def live_column(part: Any, cells: LiveCells) -> LevelsColumn | NumbersColumn | TextColumn:
     """The column of a part, its cells taken into `cells`."""
-    if part.reads_documents:
+    if part.kind == "documents":
         return TextColumn(part)
-    return LevelsColumn(part, cells) if part.holds_levels else NumbersColumn(part, cells)
+    return LevelsColumn(part, cells) if part.kind == "levels" else NumbersColumn(part, cells)
 
 
 def _scalar(value: Any) -> Any:
@@ -371,8 +371,8 @@ class NumbersColumn:
         self.name, self.cells = part.name, cells
         self.kinds = None if part.kinds is None else LevelsColumn(part.kinds, cells)
         self.density: Any = None
-        if part.computed is not None:
-            self.density = part.density
+        if part.kind == "density":
+            self.density = part.likelihood
         else:
             self.law: int = cells.add_law(part.law)
             self.start, self.edges = cells.start[self.law], part.edges.tolist()
@@ -446,7 +446,7 @@ class TextColumn:
 
     def __init__(self, part: Any) -> None:
         self.name = part.name
-        counts = part.following()
+        counts = part.likelihood.following(part.analyzer)
         if counts is None:
             raise Outgrown
         self.counts: LiveTermCounts = counts

@@ -336,7 +336,7 @@ class TableModel(Model):
     def text_terms(self) -> dict[str, TextTerms]:
         """What the terms of each column of text add."""
         n = len(self.log_prior)
-        text_terms = [part for part in self.score.parts if part.reads_documents]
+        text_terms = [part for part in self.score.parts if part.kind == "documents"]
         return {part.name: TextTerms(part, 1.0, np.arange(n), n) for part in text_terms}
 
     def corrected(self, log_proba: Array) -> Array:

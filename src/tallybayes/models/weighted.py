@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from tallybayes.engines.number_parts import text_part
+from tallybayes.engines.parts import TakenOut, TextPart
 from tallybayes.families.class_prior import PriorWithout
 from tallybayes.families.contract import Context
 from tallybayes.models.columns import PROSE, TextTerms
@@ -531,21 +531,16 @@ class TextColumns:
             found.append(rank)
         return found
 
-    def contributions(self, x: Table) -> Array:
-        """What each adds, float64 (n_rows, n_classes, n_text_columns)."""
+    def contributions(self, x: Table, out: TakenOut | None = None) -> Array:
+        """What each adds, float64 (n_rows, n_classes, n_text_columns); after each row, of a class
+        that has rows, is taken out, where `out` are the rows."""
         found = np.zeros((x.n_rows, self.n_classes, len(self.parts)))
-        for j, (name, part) in enumerate(self.parts.items()):
-            column = x.columns.get(name, Empty(x.n_rows))
-            found[:, self.present, j] = part.contribution(column)
-        return found
-
-    def without(self, x: Table, own: Index, weight: Array) -> Array:
-        """The same after each row, of a class that has rows, is taken out."""
-        found = np.zeros((x.n_rows, self.n_classes, len(self.parts)))
-        mine, less = np.searchsorted(self.present, own), in_effective_rows(weight, self.unit)
+        if out is not None:
+            own = np.searchsorted(self.present, out.own)
+            out = TakenOut(own, in_effective_rows(out.weight, self.unit))
         for j, (name, part) in enumerate(self.parts.items()):
             some = Table({name: x.columns.get(name, Empty(x.n_rows))}, x.n_rows, True)
-            found[:, self.present, j] = part.without(some, mine, less)
+            found[:, self.present, j] = part.scores(some, out)
         return found
 
 
@@ -563,7 +558,12 @@ def text_columns_of(model: TableModel, unit: float) -> TextColumns:
             family = what.families.get(name, PROSE)
             held = _in_effective_rows(group.take(present), unit)
             likelihood = family.likelihood(held, context)
-            parts[name] = text_part(name, likelihood, family.terms, len(present))
+            parts[name] = TextPart(
+                columns=(name,),
+                n_classes=len(present),
+                likelihood=likelihood,
+                analyzer=family.terms,
+            )
     return TextColumns(parts, present, len(counts), unit)
 
 
@@ -612,7 +612,7 @@ class ScoreWithText(WeightedScore):
     def change_without(self, x: Table, own: Index, weight: Array) -> Array:
         """How the scores change when each row is taken out of the counts of terms."""
         now = self.text_columns.contributions(x)
-        change: Array = self.text_columns.without(x, own, weight) - now
+        change: Array = self.text_columns.contributions(x, TakenOut(own, weight)) - now
         return np.asarray(change @ self.weight_of)
 
     def best(self, x: Table) -> tuple[NDArray[np.int64], int]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.engines.parts import TakenOut
 from tallybayes.labels import are_among
 from tallybayes.models.data_warnings import (
     identifies_groups,
@@ -200,7 +201,8 @@ def _text_learned(
     `own` and `weight`."""
     ranks = [rank[was] for rank in text_columns.ranks(x)]
     judges = was[np.lexsort((*ranks, rows.weight, rows.content()))][learned.tested]
-    contributions = text_columns.without(x.take(judges), own[judges], weight[judges])[:, present]
+    out = TakenOut(own, weight).take(judges)
+    contributions = text_columns.contributions(x.take(judges), out)[:, present]
     y, effective = rows.y[learned.tested], rows.weight[learned.tested]
     names = list(text_columns.parts)
     text, more, log_proba = learn_text_weights(

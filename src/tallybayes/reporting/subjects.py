@@ -20,6 +20,7 @@ from tallybayes.cross_validation import (
     leave_one_out,
     usual_folds,
 )
+from tallybayes.engines.parts import TakenOut
 from tallybayes.explain.explanation import Explanation
 from tallybayes.explain.importances import terms_apart
 from tallybayes.models.class_weights import by_class
@@ -467,8 +468,8 @@ class TableSubject(Subject):
             own = predictions.own.astype(np.int64)
             held = self.model._fitted()
             of_row = by_class(held.class_weight, held.schema.classes)[own]
-            weight = of_row * predictions.weight
-            yield from self._held.score.contributions_without(x, own, weight).items()
+            taken = TakenOut(own, of_row * predictions.weight)
+            yield from self._held.score.contributions(x, taken).items()
             return
         explained = self._explained(X)
         for t, name in enumerate(explained.columns):

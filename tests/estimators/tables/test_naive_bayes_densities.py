@@ -62,7 +62,7 @@ def test_log_is_a_gaussian_of_logarithms():
 def test_yeo_johnson_is_a_gaussian_of_what_is_transformed():
     values = INCOME - 2.0
     model = trained(Gaussian(transform="yeo-johnson"), values)
-    density = model._fitted().columns_read[0].part.density
+    density = model._fitted().columns_read[0].part.likelihood
     transformed = stats.yeojohnson(values, lmbda=density.transform.exponent)
     plain = GaussianNB().fit(transformed[:, None], Y)
     points = POINTS - 2.0
@@ -76,7 +76,7 @@ def test_yeo_johnson_is_a_gaussian_of_what_is_transformed():
 
 def test_the_exponent_of_yeo_johnson_is_that_of_most_likelihood():
     model = trained(Gaussian(transform="yeo-johnson"))
-    exponent = model._fitted().columns_read[0].part.density.transform.exponent
+    exponent = model._fitted().columns_read[0].part.likelihood.transform.exponent
 
     def likelihood(lmbda):
         total = 0.0

@@ -8,7 +8,7 @@ from scipy import optimize
 from scipy.stats import invwishart, multivariate_normal, multivariate_t
 
 from tallybayes.engines.arrays import ArrayEngine
-from tallybayes.engines.number_parts import CorrelatedPart
+from tallybayes.engines.parts import CorrelatedPart
 from tallybayes.families import Gaussian, NormalInverseGamma, NormalInverseWishart
 from tallybayes.families.gaussian import GaussianDensity
 from tallybayes.families.gaussian_group import GaussianGroup, LeftOut

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallybayes.engines.number_parts import PooledColumns
+from tallybayes.engines.parts import PooledColumns, TakenOut
 from tallybayes.families.choice import UNDECLARED
 from tallybayes.families.gaussian import Atoms, GaussianDensity, Pooled
 from tallybayes.families.normal import Transform
@@ -64,7 +64,7 @@ def test_one_column_is_what_its_density_says(drawn):
     expected[there] = density.log_density(x[there])
     np.testing.assert_allclose(scores, expected, rtol=1e-12, atol=1e-12)
     scores[:] = expected[:] = 0.0
-    together.add_without([x], own, weight, scores)
+    together.add([x], scores, TakenOut(own, weight))
     expected[there] = density.without(x[there], own[there], weight[there])
     np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-9)
 
@@ -86,7 +86,7 @@ def test_many_columns_add_up(without):
     densities, values = [densities[j] for j in used], [values[j] for j in used]
     scores = np.zeros((200, 3))
     if without:
-        PooledColumns(densities, 3).add_without(values, own, weight, scores)
+        PooledColumns(densities, 3).add(values, scores, TakenOut(own, weight))
         each = [d.without(x, own, weight) for d, x in zip(densities, values, strict=True)]
     else:
         PooledColumns(densities, 3).add(values, scores)
