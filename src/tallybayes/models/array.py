@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tallybayes.engines.arrays import ArrayEngine
 from tallybayes.engines.contract import CompiledScore
 from tallybayes.families.class_prior import ClassPrior
-from tallybayes.models.base import Model
+from tallybayes.models.base import Model, kept
 from tallybayes.models.data_warnings import tiny_columns, warn_of_tiny
 from tallybayes.schema import Columns, Schema
 from tallybayes.score import Formula, Kind, Parameters, terms_of
@@ -99,17 +99,14 @@ class ArrayModel(Model):
         """The tally of the columns."""
         return self.tally.groups[0]
 
-    @property
-    def parameters(self) -> Parameters:
-        return self.once("parameters", self._estimate)
-
     def warn_of_tiny(self) -> None:
         """Warns, once for each fit, of columns whose squares underflow."""
         if isinstance(self.group, Moments):
             names = self.columns.names or range(self.columns.n_features)
             warn_of_tiny([names[j] for j in tiny_columns(self.group).tolist()], self.warned)
 
-    def _estimate(self) -> Parameters:
+    @kept
+    def parameters(self) -> Parameters:
         self.need_classes()
         self.warn_of_tiny()
         parameters = self.family.parameters(self.group, self.tally.classes)
@@ -118,22 +115,16 @@ class ArrayModel(Model):
                 value.flags.writeable = False
         return parameters  # type: ignore[no-any-return]
 
-    @property
+    @kept
     def score(self) -> CompiledScore:
         """The scorer of rows, compiled."""
-        kept: CompiledScore | None = self._read.get("score")
-        if kept is None:
-            kept = self.once(
-                "score",
-                lambda: self.engine.compile(
-                    self.parameters,
-                    self.prior_in_score(),
-                    self.columns,
-                    fallback=int(np.argmax(self.log_prior)),
-                    whose=self.whose,
-                ),
-            )
-        return kept
+        return self.engine.compile(
+            self.parameters,
+            self.prior_in_score(),
+            self.columns,
+            fallback=int(np.argmax(self.log_prior)),
+            whose=self.whose,
+        )
 
     def formula(self) -> Formula:
         columns, parameters = self.columns, self.parameters
@@ -164,15 +155,14 @@ class ArrayModel(Model):
         return np.zeros(len(self.schema.classes))
 
     def likelihood_without(self, x: Any, own: NDArray[np.int64], weight: Array) -> Array:
-        without: CompiledWithout = self.once("without", self._without)
-        return without.scores(
-            x, own, weight, lambda: self.once("likelihood", self._likelihood).joint(x)
-        )
+        return self._without.scores(x, own, weight, lambda: self._likelihood.joint(x))
 
+    @kept
     def _likelihood(self) -> CompiledScore:
         nothing = np.zeros(len(self.schema.classes))
         return self.engine.compile(self.parameters, nothing, self.columns, whose=self.whose)
 
+    @kept
     def _without(self) -> CompiledWithout:
         """The family's leave-one-out score, compiled."""
         from tallybayes.engines.leave_one_out import compile_without

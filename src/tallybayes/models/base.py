@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
 from dataclasses import fields, is_dataclass
-from typing import Any, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from tallybayes.score import Formula
 from tallybayes.tally import TableTally
 from tallybayes.threads import new_lock
 
-__all__ = ["Model", "joined_declared", "same"]
+__all__ = ["Model", "joined_declared", "kept", "same"]
 
 
 Array = NDArray[np.float64]
@@ -36,6 +36,28 @@ def joined_declared(a: NDArray[Any] | None, b: NDArray[Any] | None) -> NDArray[A
     if a is None or b is None:
         return b if a is None else a
     return joined_labels(a, b)
+
+
+class kept(Generic[T]):
+    """A property of a model that is read from its tally once, and kept until that changes.
+
+    Parameters
+    ----------
+    read : callable (model)
+    """
+
+    def __init__(self, read: Callable[[Any], T]) -> None:
+        self.read = read
+        self.name: str = read.__name__
+        self.__doc__ = read.__doc__
+
+    def __get__(self, model: Any, owner: Any = None) -> T:
+        if model is None:
+            return self  # type: ignore[return-value]
+        try:
+            return model._read[self.name]  # type: ignore[no-any-return]
+        except KeyError:
+            return model.once(self.name, self.read, model)  # type: ignore[no-any-return]
 
 
 class Model(ABC):
@@ -135,28 +157,24 @@ class Model(ABC):
     def once(self, name: str, read: Callable[..., T], *of: Any) -> T:
         """``read(*of)``, kept until the tally changes."""
         try:
-            kept: Any = self._read[name]
+            found: Any = self._read[name]
         except KeyError:
             with self._changing:
-                kept = self._read.get(name, UNREAD)
-                if kept is UNREAD:
-                    kept = self._read[name] = read(*of)
-        found: T = kept
-        return found
+                found = self._read.get(name, UNREAD)
+                if found is UNREAD:
+                    found = self._read[name] = read(*of)
+        return found  # type: ignore[no-any-return]
 
-    @property
+    @kept
     def labels(self) -> list[Any]:
         """The class labels as Python's own objects."""
-        return self.once("labels", _labels_of, self)
+        return list(self.schema.classes.tolist())
 
-    @property
-    def log_prior(self) -> NDArray[np.float64]:
+    @kept
+    def log_prior(self) -> Array:
         """log P(c), (n_classes,)."""
-        kept: NDArray[np.float64] | None = self._read.get("log_prior")
-        if kept is None:
-            self.need_classes()
-            kept = self.once("log_prior", lambda: self.prior.log(self.tally.classes))
-        return kept
+        self.need_classes()
+        return self.prior.log(self.tally.classes)
 
     def need_classes(self) -> None:
         """Raises ValueError where nothing is left to choose from."""
@@ -221,11 +239,6 @@ class Model(ABC):
         place."""
         for part, was in zip(rest.parts, before.parts, strict=True):
             part.settle(was, decayed=self.decayed)
-
-
-def _labels_of(model: Model) -> list[Any]:
-    labels: list[Any] = model.schema.classes.tolist()
-    return labels
 
 
 # ---- equality by content, through containers and arrays ------------------------------------------

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tallybayes.engines.table_score import TableScore, row_scorer
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.families.choice import ReadAs
-from tallybayes.models.base import Model, same
+from tallybayes.models.base import Model, kept, same
 from tallybayes.models.calibration import Calibration
 from tallybayes.models.columns import (
     TextTerms,
@@ -142,16 +142,16 @@ class TableModel(Model):
             and same(self.chosen, other.chosen)
         )
 
-    @property
+    @kept
     def names(self) -> list[str]:
         """The model's columns: those that are declared or that a frame had, and the keys of dicts
         that have a value in more than :data:`MIN_KEY_SHARE` of the rows, or in none so far."""
-        return self.once("names", lambda: self._names(nothing_yet=True))
+        return self._names(nothing_yet=True)
 
-    @property
+    @kept
     def required(self) -> list[str]:
         """The columns that a frame has to have: without keys of dicts that had no value so far."""
-        return self.once("required", lambda: self._names(nothing_yet=False))
+        return self._names(nothing_yet=False)
 
     def _names(self, *, nothing_yet: bool) -> list[str]:
         seen, firm = self.seen
@@ -165,36 +165,32 @@ class TableModel(Model):
             if name in firm or rows.get(name, 0.0) > bound or (nothing_yet and not rows.get(name))
         ]
 
-    @property
+    @kept
     def tally_read(self) -> TableTally:
         """The tally with each column that holds numbers and strings, and each column of prose, as
         it is read."""
-        return self.once("tally_read", lambda: prose_as_terms(self._one_kind_each, self.prose))
+        return prose_as_terms(self._one_kind_each, self.prose)
 
-    @property
+    @kept
     def _one_kind_each(self) -> TableTally:
         """The tally with each column that holds numbers and strings as it is read."""
-        return self.once("one_kind_each", lambda: as_read(self.tally))
+        return as_read(self.tally)
 
-    @property
+    @kept
     def prose(self) -> tuple[str, ...]:
         """The columns of strings that are read as text because they are prose."""
-        return self.once("prose", self._prose) if self.reads_prose else ()
-
-    def _prose(self) -> tuple[str, ...]:
+        if not self.reads_prose:
+            return ()
         return prose_columns(self._one_kind_each, self.reading.declared.families)
 
-    @property
+    @kept
     def counted(self) -> dict[str, Held]:
         """What the tally holds of each column."""
-        return self.once("counted", lambda: held_values(self.schema))
+        return held_values(self.schema)
 
-    @property
+    @kept
     def holds(self) -> dict[str, Held]:
         """What the tally, as it is read, holds of each column."""
-        return self.once("holds", self._holds)
-
-    def _holds(self) -> dict[str, Held]:
         found = held_values(self.tally_read.schema)
         more = {n: h._replace(strings=True) for n, h in found.items() if n in self.with_strings}
         return found | more
@@ -208,13 +204,9 @@ class TableModel(Model):
         numbers = {name for name, held in self.counted.items() if held.numbers}
         self.with_strings |= numbers.intersection(names_of_strings(of_nothing))
 
-    @property
+    @kept
     def row_scorer(self) -> Any:
         """The compiled score of one row as a dict; None where there is none."""
-        kept = self._read.get("row_scorer")
-        return self.once("row_scorer", self._row_scorer) if kept is None else kept
-
-    def _row_scorer(self) -> Any:
         return row_scorer(self.formula(), self.date_columns, self.watched.columns)
 
     @property
@@ -222,12 +214,9 @@ class TableModel(Model):
         """The columns that hold dates."""
         return [name for name, held in self.holds.items() if held.dates]
 
-    @property
+    @kept
     def watched(self) -> Watched:
         """The columns with a warning of odd values in rows to predict."""
-        return self.once("watched", self._watched)
-
-    def _watched(self) -> Watched:
         families = self.reading.declared.families
         counts = [name for name, family in families.items() if family is not None and family.whole]
         booleans = [
@@ -238,12 +227,9 @@ class TableModel(Model):
         ]
         return Watched(tuple(counts), tuple(booleans))
 
-    @property
+    @kept
     def columns_read(self) -> list[ColumnReading]:
         """Each column's family and parameters."""
-        return self.once("columns", self._read_columns)
-
-    def _read_columns(self) -> list[ColumnReading]:
         choices, classes = self.choices, self._smoothed_classes()
         return read_columns(
             self.tally_read, self.names, classes, self.reading, choices, self.warned
@@ -259,12 +245,9 @@ class TableModel(Model):
             log_prior = replace(prior, alpha=prior.alpha * unit).log(counts)
         return np.asarray(np.exp(log_prior) * (float(counts.count.sum()) or 1.0))
 
-    @property
+    @kept
     def choices(self) -> dict[str, ReadAs]:
         """What each column of numbers whose family is not declared is read as."""
-        return self.once("choices", self._choose)
-
-    def _choose(self) -> dict[str, ReadAs]:
         classes = self._smoothed_classes()
         basis = (classes, self.reading._replace(scale=1.0), tuple(self.names))
         if self.made is None or not same(self.made.basis, basis):
@@ -313,9 +296,9 @@ class TableModel(Model):
         """The pairs of columns with a term of their own."""
         return []
 
-    @property
+    @kept
     def score(self) -> TableScore:
-        return self.once("score", lambda: TableScore(self.parts, self.log_prior))
+        return TableScore(self.parts, self.log_prior)
 
     def joint_of(self, table: Table) -> Array:
         """log P(c) + log p(x | c) of the rows of a table as it was read, (n_rows, n_classes)."""
@@ -360,7 +343,7 @@ class TableModel(Model):
         self.reading = self.reading._replace(scale=self.reading.scale * scale)
         self.changed()
         self.made = made
-        self._read |= {"columns": columns, "log_prior": log_prior}
+        self._read |= {"columns_read": columns, "log_prior": log_prior}
 
     def likelihood_without(self, x: Any, own: NDArray[np.int64], weight: Array) -> Array:
         return self.score.likelihood_without(x, own, weight)

@@ -12,6 +12,7 @@ from scipy.special import softmax
 from tallybayes.engines.parts import TakenOut, TextPart
 from tallybayes.families.class_prior import PriorWithout
 from tallybayes.families.contract import Context
+from tallybayes.models.base import kept
 from tallybayes.models.columns import PROSE, TextTerms
 from tallybayes.models.declarations import ColumnReading, Declared
 from tallybayes.models.rows import Held
@@ -58,21 +59,19 @@ CHUNK_VALUES = 1 << 17  # rows times classes whose change is found at once
 class WeightedModel(TableModel):
     """The state of a :class:`WeightedNaiveBayes`; see :class:`TableModel`."""
 
-    def _prose(self) -> tuple[str, ...]:
+    @kept
+    def prose(self) -> tuple[str, ...]:
         """Columns of prose; those that weights were learned for, as they were then."""
         weighting = self.chosen.weighting
-        if weighting is None:
-            return super()._prose()
+        if weighting is None or not self.reads_prose:
+            return super().prose
         declared = self.reading.declared.families
         text = () if weighting.text is None else weighting.text.names
         return tuple(name for name in text if name not in declared)
 
-    @property
+    @kept
     def now(self) -> WeightingNow | None:
         """The weights under the counts as they are; None where nothing could be learned yet."""
-        return self.once("now", self._now)
-
-    def _now(self) -> WeightingNow | None:
         weighting = self.chosen.weighting
         if weighting is None or not self.tally.classes.count.any():
             return None
@@ -129,7 +128,8 @@ class WeightedModel(TableModel):
         self.changed()
         self._read["now"] = now
 
-    def _read_columns(self) -> list[ColumnReading]:
+    @kept
+    def columns_read(self) -> list[ColumnReading]:
         return columns_read(self, self.now)
 
     @property
@@ -148,26 +148,22 @@ class WeightedModel(TableModel):
         one, other = (self.score.columns[j] for j in (first, second))
         return coarse_labels(one, pair.maps[0]), coarse_labels(other, pair.maps[1])
 
-    @property
+    @kept
     def score(self) -> Any:
-        now = self.now
-        if now is None:
-            return self.once("score", lambda: WeightedScore([], [], [], self._prior_alone()))
-        return now.score
+        if self.now is not None:
+            return self.now.score
+        # log P(c) of effective rows, so that a common factor of all weights changes nothing
+        self.need_classes()
+        return WeightedScore([], [], [], self.prior.log(self._effective_classes))
 
-    def _row_scorer(self) -> Any:
+    @kept
+    def row_scorer(self) -> Any:
         score, holds = self.score, self.holds
         for column in (score.columns[j] for j in score.columns_read):
             held = holds.get(column.name)
             if held is None or held.together or held.numbers != column.is_number:
                 return None  # it holds another kind of values than when weights were learned
-        return super()._row_scorer()
-
-    def _prior_alone(self) -> Array:
-        """log P(c) of effective rows: the whole score if nothing could be learned, so that a
-        common factor of all weights changes nothing."""
-        self.need_classes()
-        return self.prior.log(self._effective_classes)
+        return super().row_scorer
 
     @property
     def prior_share(self) -> float:
@@ -182,11 +178,10 @@ class WeightedModel(TableModel):
             return proba
         return mixed(proba, self.mixed_prior, self.prior_share)
 
-    @property
+    @kept
     def mixed_prior(self) -> Array:
         """The class prior that has a share in each prediction, float64 (n_classes,)."""
-        log_prior = self.once("mixed_prior", lambda: self.prior.log(self._effective_classes))
-        return np.asarray(np.exp(log_prior))
+        return np.asarray(np.exp(self.prior.log(self._effective_classes)))
 
     @property
     def _effective_classes(self) -> ClassCounts:
