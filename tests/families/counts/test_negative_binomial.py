@@ -161,7 +161,7 @@ def test_one_row_says_what_a_table_of_it_says(columns, missing):
         assert list(model.predict_proba_one({"x": value}).values()) == pytest.approx(
             table, abs=1e-15
         )
-    assert len(model._fitted().parts[0].density.of_counts()) == most + 1
+    assert len(model._fitted().parts[0].likelihood.of_counts()) == most + 1
 
 
 def test_a_row_of_weight_2_is_two_rows_and_forgetting_undoes_learning_row_by_row():
