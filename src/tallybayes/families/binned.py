@@ -212,30 +212,19 @@ def quantile_bins_of_each(
     grids: Sequence[GridCounts], n_bins: Sequence[int], row_weights: RowWeights = UNIT_ROWS
 ) -> list[Bins]:
     """:func:`quantile_bins` of each column, all with the same classes."""
-    if not grids:
-        return []
-    filled = [(grid, n) for grid, n in zip(grids, n_bins, strict=True) if grid.counts.shape[1]]
-    n_classes = grids[0].n_classes
-    found = iter(_cut(filled, row_weights, n_classes))
-    nothing = Bins(np.empty(0), np.zeros((n_classes, 1)))
-    return [next(found) if grid.counts.shape[1] else nothing for grid in grids]
-
-
-def _cut(
-    columns: list[tuple[GridCounts, int]], row_weights: RowWeights, n_classes: int
-) -> list[Bins]:
-    """Quantile bins of columns that have cells."""
-    if not columns:
-        return []
-    grids = [grid for grid, _ in columns]
-    n_cells = [len(grid.keys) for grid in grids]
+    found = [Bins(np.empty(0), np.zeros((grid.n_classes, 1))) for grid in grids]
+    filled = [j for j, grid in enumerate(grids) if len(grid.keys)]
+    if not filled:
+        return found
+    some = [grids[j] for j in filled]
+    n_cells = [len(grid.keys) for grid in some]
     ends = np.cumsum(n_cells)
     begins = ends - n_cells
     label = np.empty(ends[-1], dtype=np.int32)
     _kernels.quantile_bins(
-        [np.ascontiguousarray(grid.counts) for grid in grids],
-        np.ascontiguousarray(np.broadcast_to(row_weights.by_class[:, 0], n_classes)),
-        np.array([n for _, n in columns], dtype=np.int64),
+        [np.ascontiguousarray(grid.counts) for grid in some],
+        np.ascontiguousarray(np.broadcast_to(row_weights.by_class[:, 0], some[0].n_classes)),
+        np.array([n_bins[j] for j in filled], dtype=np.int64),
         label,
     )
     # a bin starts where the label changes, or the column
@@ -243,16 +232,17 @@ def _cut(
     np.not_equal(label[1:], label[:-1], out=starts[1:])
     starts[begins] = True
     first = np.flatnonzero(starts)
-    keys = np.concatenate([grid.keys for grid in grids])[first]
-    shift = np.repeat([grid.shift for grid in grids], n_cells)[first]
+    keys = np.concatenate([grid.keys for grid in some])[first]
+    shift = np.repeat([grid.shift for grid in some], n_cells)[first]
     edges = lower_edges_of(keys, shift)
-    found, low = [], 0
-    for grid, begin, n, high in zip(
-        grids, begins.tolist(), n_cells, np.searchsorted(first, ends).tolist(), strict=True
+    low = 0
+    for j, begin, high in zip(
+        filled, begins.tolist(), np.searchsorted(first, ends).tolist(), strict=True
     ):
-        alone = high - low == n  # each cell is a bin
-        counts = grid.counts if alone else np.add.reduceat(grid.counts, first[low:high] - begin, 1)
-        found.append(Bins(edges[low + 1 : high], counts))
+        counts = grids[j].counts
+        if high - low < counts.shape[1]:  # else each cell is a bin
+            counts = np.add.reduceat(counts, first[low:high] - begin, 1)
+        found[j] = Bins(edges[low + 1 : high], counts)
         low = high
     return found
 

@@ -15,7 +15,7 @@ classes only if they use counts of all classes.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -165,7 +165,26 @@ class CellLaw:
         forms = [(law.counts.shape, law.total.shape, law.base is None) for law in laws]
         for places in alike(forms, [law.counts.size for law in laws]):
             some = [laws[i] for i in places]
-            found |= zip(places, _log_probs(some), strict=True)
+            total = np.stack([law.total for law in some])
+            if total.shape[2] > 1 or not total.all():
+                found |= {i: laws[i].log_prob() for i in places}
+                continue
+            scalars = zip(*((law.n_cells, law.row, law.strength) for law in some), strict=True)
+            n_cells, row, strength = (
+                np.array([[value] for value in values], dtype=np.float64) for values in scalars
+            )
+            if some[0].base is not None:
+                base = np.stack([law.base for law in some if law.base is not None])
+            else:
+                rows = np.stack([k.counts.sum(axis=0) if k.rows is None else k.rows for k in some])
+                base = (less(rows, 0.0) + row / n_cells) / (less(total.sum(axis=1), 0.0) + row)
+            part = np.empty((len(some), *some[0].counts.shape))
+            for law, prior, out in zip(some, strength * base, part, strict=True):
+                np.add(law.counts, prior, out=out)
+            with np.errstate(divide="ignore"):
+                np.log(part, out=part)
+                part -= np.log(total + strength[:, :, None])
+            found |= zip(places, part, strict=True)
         return [found[i] for i in range(len(laws))]
 
     def other_without(self, weight: Array | float) -> Array:
@@ -289,29 +308,6 @@ class CellLaw:
     def pooled(self) -> Array:
         """k of all classes together, float64 (n_cells,)."""
         return np.asarray(self.counts.sum(axis=0))
-
-
-def _log_probs(laws: list[CellLaw]) -> Iterable[Array]:
-    """:meth:`CellLaw.log_prob` of laws of the same shape, that all have a base or not."""
-    total = np.stack([law.total for law in laws])
-    if total.shape[2] > 1 or not total.all():
-        return [law.log_prob() for law in laws]
-    n_cells, row, strength = (
-        np.array([[value] for value in values], dtype=np.float64)
-        for values in zip(*((law.n_cells, law.row, law.strength) for law in laws), strict=True)
-    )
-    if laws[0].base is not None:
-        base = np.stack([law.base for law in laws if law.base is not None])
-    else:
-        rows = np.stack([law.counts.sum(axis=0) if law.rows is None else law.rows for law in laws])
-        base = (less(rows, 0.0) + row / n_cells) / (less(total.sum(axis=1), 0.0) + row)
-    part = np.empty((len(laws), *laws[0].counts.shape))
-    for law, prior, out in zip(laws, strength * base, part, strict=True):
-        np.add(law.counts, prior, out=out)
-    with np.errstate(divide="ignore"):
-        np.log(part, out=part)
-        part -= np.log(total + strength[:, :, None])
-    return part
 
 
 # ---- how well one column alone separates the classes, by exact leave-one-out on its counts -------

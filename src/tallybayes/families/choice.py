@@ -30,7 +30,7 @@ from tallybayes.families.smooth import (
     reading_of,
     smooth_laws,
 )
-from tallybayes.tally import UNIT_ROWS, GridCounts, Moments, RowWeights
+from tallybayes.tally import UNIT_ROWS, GridCounts, RowWeights
 from tallybayes.tally.moments import VANISHING
 
 __all__ = [
@@ -147,14 +147,14 @@ class _Candidates:
                 likelihood = -np.inf
             best = _better(_better(ReadAs("gaussian", likelihood), pair[0]), pair[1])
             if at_atoms is not None and not at_atoms.all():
-                best = self._beside_atoms(grid, at_atoms, best)
+                beside = Pooled.beside_atoms(self.plain, grid, at_atoms)
+                likelihood = beside.likelihood(grid, self.classes, self.row_weights)
+                # to name a value costs log n nats: so much each atom has to gain
+                nats = float(np.log(grid.counts.sum() / self.one))
+                if likelihood - len(beside.atoms) * self.one * nats > best.likelihood:
+                    best = ReadAs("atoms", likelihood)
             found[j] = best
-        self._or_counts(found, atoms)
-        return found
-
-    def _or_counts(self, found: list[ReadAs], atoms: NDArray[np.uint8]) -> None:
-        """Replaces what is found where a negative binomial is better; `atoms` marks the
-        columns that have some."""
+        # a negative binomial, where that is better
         has_atoms = dict(zip(self.filled, atoms, strict=True))
         columns = {
             j: (counts, values, CLEARLY_WORSE * found[j].likelihood)
@@ -168,6 +168,7 @@ class _Candidates:
                 continue
             if not has_atoms[j] or is_of_counts(self.columns[j].grid, self.one):
                 found[j] = best
+        return found
 
     def _cells(self) -> list[tuple[ReadAs, ReadAs]]:
         """The best bins and the best smoothed density of each column that has values."""
@@ -219,7 +220,17 @@ class _Candidates:
             return [one_by_one(column) for column in columns]
         if not columns:
             return []
-        own, everyone = _statistics([column.moments for column in columns])
+        shape, moments = (len(columns), len(self.classes)), [column.moments for column in columns]
+        n, s1_hi, s1_lo, s2_hi, s2_lo, n_lo = (
+            np.concatenate(parts).reshape(shape)
+            for parts in zip(*(of_column.totals for of_column in moments), strict=True)
+        )
+        origin = np.concatenate([of_column.origin for of_column in moments])
+        mean, squares, of_all = np.empty(shape), np.empty(shape), np.empty((len(columns), 3))
+        _kernels.centre_columns(
+            n, s1_hi, s1_lo, s2_hi, s2_lo, n_lo, origin, VANISHING, mean, squares, of_all
+        )
+        own, everyone = Statistics(n, mean, squares), Statistics(*np.hsplit(of_all, 3))
         within = plain.spread(own)
         centre, variance, _ = plain.predictive(own, everyone, np.zeros((len(columns), 1)), within)
         constant = -0.5 * np.log(2.0 * np.pi * variance) + log(own.n)
@@ -235,7 +246,7 @@ class _Candidates:
             np.ascontiguousarray(centre),
             np.ascontiguousarray(constant),
             np.ascontiguousarray(np.sqrt(0.5 / variance)),
-            np.concatenate(everyone, axis=1),
+            of_all,
             rows,
             plain.divisor_less,
             plain.min_variance,
@@ -249,14 +260,6 @@ class _Candidates:
             for column, score in zip(columns, scores.tolist(), strict=True)
         ]
 
-    def _beside_atoms(self, grid: GridCounts, cells: NDArray[np.bool_], best: ReadAs) -> ReadAs:
-        """The best reading, or a Gaussian beside the atoms that the column has."""
-        beside = Pooled.beside_atoms(self.plain, grid, cells)
-        likelihood = beside.likelihood(grid, self.classes, self.row_weights)
-        # to name a value costs log n nats: so much each atom has to gain
-        cost = len(beside.atoms) * self.one * float(np.log(grid.counts.sum() / self.one))
-        return ReadAs("atoms", likelihood) if likelihood - cost > best.likelihood else best
-
 
 def _better(first: ReadAs, second: ReadAs) -> ReadAs:
     """The better of two readings; the first if they are equal."""
@@ -264,21 +267,6 @@ def _better(first: ReadAs, second: ReadAs) -> ReadAs:
     if np.isfinite(least):
         least += TOLERANCE * abs(least)
     return second if second.likelihood > least else first
-
-
-def _statistics(columns: list[Moments]) -> tuple[Statistics, Statistics]:
-    """Statistics of each class, float64 (n_columns, n_classes), and of all, (n_columns, 1)."""
-    shape = len(columns), columns[0].n_classes
-    n, s1_hi, s1_lo, s2_hi, s2_lo, n_lo = (
-        np.concatenate(parts).reshape(shape)
-        for parts in zip(*(moments.totals for moments in columns), strict=True)
-    )
-    origin = np.concatenate([moments.origin for moments in columns])
-    mean, squares, everyone = np.empty(shape), np.empty(shape), np.empty((len(columns), 3))
-    _kernels.centre_columns(
-        n, s1_hi, s1_lo, s2_hi, s2_lo, n_lo, origin, VANISHING, mean, squares, everyone
-    )
-    return Statistics(n, mean, squares), Statistics(*np.hsplit(everyone, 3))
 
 
 def read_each_as(
@@ -298,19 +286,19 @@ def read_each_as(
     strengths = [choices[i].strength * one for i in smooth]
     laws = smooth_laws([bins[i] for i in smooth], widths, strengths, one)
     densities = dict(zip(smooth, laws, strict=True))
-
-    def read(i: int, choice: ReadAs, moments: Moments, grid: GridCounts) -> Reading:
+    readings: list[Reading] = []
+    for i, (choice, (moments, grid)) in enumerate(zip(choices, columns, strict=True)):
         if choice.family == "bins":
-            return Binned().of_bins(bins[i], alpha, row_weights, choice.likelihood)
-        if choice.family == "smooth":
-            return reading_of(bins[i], densities[i], choice.likelihood)
-        if choice.family == "counts":
-            return PooledCounts.read(grid, one, plain.pooled_rows)
-        if choice.family == "atoms":
-            return Pooled.beside_atoms(plain, grid, atom_cells(grid, one))
-        return Pooled.read(plain, moments, grid)
-
-    return [read(i, choice, *columns[i]) for i, choice in enumerate(choices)]
+            readings.append(Binned().of_bins(bins[i], alpha, row_weights, choice.likelihood))
+        elif choice.family == "smooth":
+            readings.append(reading_of(bins[i], densities[i], choice.likelihood))
+        elif choice.family == "counts":
+            readings.append(PooledCounts.read(grid, one, plain.pooled_rows))
+        elif choice.family == "atoms":
+            readings.append(Pooled.beside_atoms(plain, grid, atom_cells(grid, one)))
+        else:
+            readings.append(Pooled.read(plain, moments, grid))
+    return readings
 
 
 def can_read_as(choice: ReadAs, grid: GridCounts, row: float) -> bool:

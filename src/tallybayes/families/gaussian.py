@@ -34,7 +34,7 @@ scale s² (1 + 1/n). Murphy (2007), Conjugate Bayesian analysis of the Gaussian 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -492,12 +492,6 @@ class GaussianDensity(TunableDensity, LearningDensity):
         return self.family.spread(self.own)
 
     @cached_property
-    def _has_spread(self) -> NDArray[np.bool_]:
-        """Which classes have a variance of their own, (n_classes,)."""
-        has = self._within.has
-        return self.family.has_spread(self.own, self._within.typical) if has is None else has
-
-    @cached_property
     def all_have_spread(self) -> bool:
         """Whether every class has a variance of its own, whatever row of another is taken out."""
         return bool(self.family.has_spread(self.own, 4.0 * self._within.typical).all())
@@ -506,7 +500,8 @@ class GaussianDensity(TunableDensity, LearningDensity):
     def _others(self) -> tuple[Spread, Array]:
         """What all classes but one give to the spread within classes, (n_classes,), and their
         rows."""
-        has, n, squares = self._has_spread, self.own.n, self.own.squares
+        has, n, squares = self._within.has, self.own.n, self.own.squares
+        assert has is not None
         freedom = np.where(has, n - self.family.divisor_less, 0.0)
         parts = np.where(has, squares, 0.0), freedom, squares, n
         squares_of, freedom_of, typical, rows = (sums_of_others(part) for part in parts)
@@ -530,7 +525,8 @@ class GaussianDensity(TunableDensity, LearningDensity):
         if prior is not None:
             centre, strength, shape, scale = prior.posterior(*own)
         else:  # the reference prior 1/σ²; a class without spread has that of the others
-            lacks = ~self._has_spread
+            assert self._within.has is not None
+            lacks = ~self._within.has
             others = np.maximum(self._within.freedom + 1.0, 2.0)
             rows = np.where(lacks, others, own.n)
             centre = np.where(own.n > 0.0, own.mean, self.everyone.mean)
@@ -842,14 +838,6 @@ class Atoms:
     def none(cls, n_classes: int) -> Atoms:
         return cls(np.empty(0), np.empty(0), np.empty(0), np.zeros((n_classes, 0)))
 
-    @classmethod
-    def split(cls, grid: GridCounts, cells: NDArray[np.bool_]) -> tuple[Atoms, GridCounts]:
-        """The atoms of a column, and the grid counts of its other values."""
-        keys, counts = grid.keys[cells], grid.counts[:, cells]
-        here, after = (GridCounts(grid.shift, k, counts) for k in (keys, keys + 1))
-        atoms = cls(here.values(), here.lower_edges(), after.lower_edges(), counts)
-        return atoms, GridCounts(grid.shift, grid.keys[~cells], grid.counts[:, ~cells])
-
     def __len__(self) -> int:
         return len(self.low)
 
@@ -942,7 +930,10 @@ class Pooled(TunableDensity, LearningDensity):
     ) -> Pooled:
         """The density of the values of one column that are not in `cells` of the grid, beside the
         probabilities of those that are."""
-        atoms, rest = Atoms.split(grid, cells)
+        keys, counts = grid.keys[cells], grid.counts[:, cells]
+        here, after = (GridCounts(grid.shift, k, counts) for k in (keys, keys + 1))
+        atoms = Atoms(here.values(), here.lower_edges(), after.lower_edges(), counts)
+        rest = GridCounts(grid.shift, grid.keys[~cells], grid.counts[:, ~cells])
         return cls(GaussianDensity.of_grid(family, rest), atoms, family.pooled_rows)
 
     @cached_property
@@ -1105,17 +1096,13 @@ class Pooled(TunableDensity, LearningDensity):
     ) -> float:
         """L of :mod:`tallybayes.families.cells`, each grid cell at one value. What
         classes without spread borrow from others is taken as it is."""
-        return sum(self._blocks(grid, classes, row_weights.by_class))
-
-    def _blocks(self, grid: GridCounts, classes: Array, row: Array) -> Iterator[float]:
-        values, counts = grid.values(), grid.counts
-        step = max(1, (1 << 18) // len(classes))
-        for start in range(0, len(values), step):
-            block = slice(start, start + step)
-            yield self._likelihood(values[block], counts[:, block], classes, row)
-
-    def _likelihood(self, x: Array, counts: Array, classes: Array, row: Array) -> float:
-        one = np.minimum(counts, row)
+        values, step = grid.values(), max(1, (1 << 18) // len(classes))
+        if len(values) > step:
+            blocks = (slice(start, start + step) for start in range(0, len(values), step))
+            parts = (GridCounts(grid.shift, grid.keys[b], grid.counts[:, b]) for b in blocks)
+            return sum(self.likelihood(part, classes, row_weights) for part in parts)
+        x, counts = values, grid.counts
+        one = np.minimum(counts, row_weights.by_class)
         k, s, n = self.density.own.n[:, None], self.rows, self.n[:, None]
         mass = self._mass(x, self.density.log_density(x), self.atoms.counts, k[:, 0]).T
         left = self.density.own_without(x[None, :], np.arange(len(n))[:, None], one)

@@ -145,12 +145,6 @@ class Spread(NamedTuple):
     typical: Array  # Σ(x − mean)² / n of all classes, by which a class has spread or not
     has: NDArray[np.bool_] | None = None  # which of these classes have, where they are all known
 
-    def variance(self, everyone: Statistics) -> Array:
-        """The pooled variance within classes; that of all classes together where none has any."""
-        some = self.freedom > 0.0
-        pooled = self.squares / np.where(some, self.freedom, 1.0)
-        return np.where(some, pooled, everyone.variance)
-
 
 class Predictive(NamedTuple):
     """The predictive distribution of a value: Gaussian, or Student-t if `freedom` is given."""
@@ -272,39 +266,35 @@ class GaussianEstimate:
             centre, squared, freedom = estimated_under(
                 prior, self.estimate, own.n, own.mean, own.squares
             )
-        else:
-            centre, squared, freedom = self._by_rows(own, everyone, within)
+        else:  # those of other classes where a class has too few rows, or no spread
+            blank = own.n == 0.0
+            centre = np.where(blank, everyone.mean, own.mean) if blank.any() else own.mean
+            left = own.n - self.divisor_less
+            few = left <= RESIDUE * own.n
+            squared = np.maximum(own.squares, 0.0) / np.where(few, 1.0, left)
+            rows = np.maximum(everyone.n, 2.0)
+            if within is None:
+                lacks, borrowed = few, everyone.variance
+            else:
+                has = within.has
+                lacks = ~(self.has_spread(own, within.typical) if has is None else has)
+                some = within.freedom > 0.0
+                pooled = within.squares / np.where(some, within.freedom, 1.0)
+                borrowed = np.where(~blank & some, pooled, everyone.variance)
+                rows = np.where(~blank & some, np.maximum(within.freedom + 1.0, 2.0), rows)
+            if lacks.any():
+                squared = np.where(lacks, borrowed, squared)
+            freedom = None
+            if self.estimate == "posterior":
+                rows = np.where(lacks, rows, np.maximum(own.n, 1.0 + 1e-300))
+                squared = squared * (1.0 + 1.0 / rows)
+                freedom = np.where(lacks, rows - 1.0, left)
         variance = squared + epsilon
         flat = variance < TINY
         if flat.any():
             floor = ZERO_VARIANCE * everyone.variance
             variance = np.where(flat, np.where(floor < TINY, 1.0, floor), variance)
         return Predictive(centre, np.maximum(variance, self.min_variance), freedom)
-
-    def _by_rows(
-        self, own: Statistics, everyone: Statistics, within: Spread | None
-    ) -> tuple[Array, Array, Array | None]:
-        """Without a prior: mean, variance and degrees of freedom; those of other classes where a
-        class has too few rows, or no spread."""
-        blank = own.n == 0.0
-        mean = np.where(blank, everyone.mean, own.mean) if blank.any() else own.mean
-        freedom = own.n - self.divisor_less
-        few = freedom <= RESIDUE * own.n
-        variance = np.maximum(own.squares, 0.0) / np.where(few, 1.0, freedom)
-        rows = np.maximum(everyone.n, 2.0)
-        if within is None:
-            lacks, borrowed = few, everyone.variance
-        else:
-            lacks = ~(self.has_spread(own, within.typical) if within.has is None else within.has)
-            borrowed = np.where(blank, everyone.variance, within.variance(everyone))
-            some = ~blank & (within.freedom > 0.0)
-            rows = np.where(some, np.maximum(within.freedom + 1.0, 2.0), rows)
-        if lacks.any():
-            variance = np.where(lacks, borrowed, variance)
-        if self.estimate != "posterior":
-            return mean, variance, None
-        rows = np.where(lacks, rows, np.maximum(own.n, 1.0 + 1e-300))
-        return mean, variance * (1.0 + 1.0 / rows), np.where(lacks, rows - 1.0, freedom)
 
 
 # ---- transforms that make a column of numbers more Gaussian --------------------------------------

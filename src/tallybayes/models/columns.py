@@ -122,7 +122,10 @@ class _Reader:
     # ---- strings ---------------------------------------------------------------------------------
     def _levels(self, name: str) -> ColumnReading:
         levels, counts = self._counted_levels(name)
-        n_levels = self._number_of_levels(name, levels)
+        columns, _ = self.here.get(((name,), "levels"), (None, None))
+        n_levels = len(levels)  # those declared or found, named or not
+        if columns is not None and columns.n_all is not None:
+            n_levels = columns.n_all
         family = self.declared.families.get(name)
         if family is None and is_identifier(
             counts, len(levels), n_levels, self.row_weights.overall
@@ -153,9 +156,6 @@ class _Reader:
         """The smoothing that was chosen for a column, as the schema gives it."""
         return "" if alpha is None or self.criterion is None else f", α = {alpha:.3g}"
 
-    def _has_levels(self, name: str) -> bool:
-        return ((name,), "levels") in self.here or self.declared.levels(name) is not None
-
     def _counted_levels(self, name: str) -> tuple[list[str], Array]:
         """Levels and their counts (n_classes, n_levels): those declared, or those found."""
         declared = self.declared.levels(name)
@@ -173,13 +173,6 @@ class _Reader:
         wide[:, [at[level] for level in found]] = counts
         return declared, wide
 
-    def _number_of_levels(self, name: str, levels: list[str]) -> int:
-        """N_j: those declared or found, named or not."""
-        columns, _ = self.here.get(((name,), "levels"), (None, None))
-        if columns is None or columns.n_all is None:
-            return len(levels)
-        return columns.n_all
-
     def _missing(self, counts: Array) -> Array | None:
         """The weight of missing values in each class, where they are a level; `counts` are those
         of all values."""
@@ -193,8 +186,6 @@ class _Reader:
     def _kinds(self, name: str, counted: NumberCounts) -> KindsPart | None:
         """The scores of a missing value, of any number and of each string beside the numbers; None
         where there are only numbers, and missing values are not evidence."""
-        if self.missing == "ignore" and not self._has_levels(name):
-            return None
         strings, counts = self._counted_levels(name)
         if self.missing == "ignore" and not strings:
             return None

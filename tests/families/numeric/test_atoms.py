@@ -11,7 +11,7 @@ from scipy import stats
 
 from tallybayes import NaiveBayes
 from tallybayes.families.choice import UNDECLARED
-from tallybayes.families.gaussian import Atoms, GaussianDensity, Pooled, atom_cells
+from tallybayes.families.gaussian import Pooled, atom_cells
 from tallybayes.tally import GridCounts, Moments
 
 RNG = np.random.default_rng(12)
@@ -82,13 +82,13 @@ def test_no_row_has_no_atom():
 def test_an_atom_is_a_cell_of_the_grid_and_the_rest_is_without_it():
     x = np.concatenate([np.full(80, 1e9), np.zeros(60), RNG.normal(5.0, 1.0, 100)])
     _, grid = counted(x, np.zeros(len(x), dtype=int))
-    atoms, rest = Atoms.split(grid, np.isin(grid.values(), [0.0, 1e9]))
+    beside = Pooled.beside_atoms(UNDECLARED, grid, np.isin(grid.values(), [0.0, 1e9]))
+    atoms, density = beside.atoms, beside.density
     assert atoms.values.tolist() == [0.0, 1e9]
     assert atoms.counts.tolist() == [[60.0, 80.0]]
     asked = np.array([0.0, -0.0, 1e-300, 1e9, np.nextafter(1e9, 2e9), 5.0])
     assert atoms.cell(asked).tolist() == [0, 0, 2, 1, 2, 2]
-    assert rest.counts.sum() == 100.0
-    density = GaussianDensity.of_grid(UNDECLARED, rest)
+    assert density.own.n.tolist() == [100.0]
     assert density.own.variance[0] == pytest.approx(x[140:].var(), rel=1e-12)
 
 
