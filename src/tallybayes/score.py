@@ -12,9 +12,10 @@ table has a score for it.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,9 +37,10 @@ __all__ = [
     "Correction",
     "Correlated",
     "Counts",
-    "Density",
     "Description",
+    "DocumentLikelihood",
     "Formula",
+    "GroupLikelihood",
     "GroupTerm",
     "ImproperPrior",
     "Inexpressible",
@@ -51,6 +53,7 @@ __all__ = [
     "LookupLaw",
     "MomentsWithout",
     "NumberCells",
+    "NumberDensity",
     "NumberLaw",
     "NumberTerm",
     "OpaqueTerm",
@@ -66,7 +69,6 @@ __all__ = [
     "Single",
     "SumsWithout",
     "Term",
-    "TermScores",
     "TriangularTerms",
     "Unseen",
     "Without",
@@ -307,131 +309,291 @@ class Laws(Protocol):
         classes' laws with weights (n_classes, n_classes)."""
 
 
-class Density(Protocol):
-    """A column of numbers of a table read as an expression: log p(x | c), in nats."""
+# ---- what a family makes of the counts: the contracts of likelihoods -----------------------------
+# A likelihood of levels, or of bins of a number, is a law of cells: LookupLaw.
+class NumberDensity(ABC):
+    """A likelihood log p(x | c) of numbers, estimated from the counts of a column.
+
+    A family has to give the four abstract methods and `what`. By default, the others declare that
+    there is no closed form, no prior and no strength to choose.
+
+    Attributes
+    ----------
+    follows_rows : bool
+        Whether it is a :class:`LearningDensity`.
+    brief : str
+        The family in fewer words, where `what` is long.
+    """
+
+    score_kind = "density"
+    follows_rows = False
+    brief = ""
 
     @property
+    @abstractmethod
     def what(self) -> str:
-        """The family, for the schema."""
+        """The family and its options in a few words, for the schema."""
+
+    @abstractmethod
+    def log_density(self, x: Array) -> Array:
+        """log p(x | c), float64 (n_rows, n_classes), in nats, of values (n_rows,) without missing
+        values.
+
+        Parameters
+        ----------
+        x : float64 array (n_rows,)
+            Values of the column, without missing values.
+        """
+
+    @abstractmethod
+    def without(self, x: Array, own: NDArray[np.intp], weight: Array) -> Array:
+        """The same after each row itself is taken out; `own` is its class, `weight` its weight.
+
+        Parameters
+        ----------
+        x : float64 array (n_rows,)
+            Values of the column, without missing values.
+        own : index array (n_rows,)
+            The class of each row.
+        weight : float64 array (n_rows,)
+            The weight of each row.
+        """
+
+    @abstractmethod
+    def drawn(self, x: Array, rng: Any, n: int) -> Array:
+        """log p(x | c) under parameters drawn from their posterior, float64 (n, n_rows,
+        n_classes).
+
+        Parameters
+        ----------
+        x : float64 array (n_rows,)
+            Values of the column, without missing values.
+        rng : numpy.random.Generator
+            The source of random numbers.
+        n : int
+            How many draws of the parameters.
+        """
+
+    @abstractmethod
+    def described(self) -> Description:
+        """The parameters in words."""
+
+    # ---- forms that are scored without a call into Python ----------------------------------------
+    def of_counts(self) -> Array | None:
+        """log p(x | c) of x = 0 … n − 1, float64 (n, n_classes), where a table has them."""
+        return None
+
+    def pooled_less(self) -> PooledLess | None:
+        """How a row changes it, where its law is a mixture of Gaussians."""
+        return None
 
     @property
-    def follows_rows(self) -> bool:
-        """Whether it can learn rows one by one."""
+    def law(self) -> NumberLaw | None:
+        """log p(x | c), up to a term that all classes share, by its formula, where it has one."""
+        return None
 
+    # ---- the strength of the prior ---------------------------------------------------------------
+    @property
+    def tunable(self) -> Any:
+        """The density, where the strength of its prior is chosen when the model's alpha is."""
+        return None
+
+    def tuned(self, tuning: Any, grid: GridCounts) -> tuple[Any, float | None]:
+        """The density with a prior as strong as it is to be.
+
+        Parameters
+        ----------
+        tuning : Tuning
+            How strong the prior is made.
+        grid : GridCounts
+            Grid counts of the column.
+
+        Returns
+        -------
+        NumberDensity
+            The density, or this one where nothing is chosen.
+        float or None
+            The strength, where it was chosen.
+        """
+        return tuning.of_density(self, grid)  # type: ignore[no-any-return]
+
+    # ---- the prior, and what the rows make of it -------------------------------------------------
     def log_evidence_of(self, grid: GridCounts) -> float:
-        """log p(rows) in nats, `grid` being the values; raises ImproperPrior."""
+        """log p(rows) in nats, `grid` being the values.
+
+        Parameters
+        ----------
+        grid : GridCounts
+            Grid counts of the column.
+
+        Raises
+        ------
+        ImproperPrior
+            Where there is no proper prior.
+        """
+        raise ImproperPrior(
+            f"is read as a {self.what}, which has no prior",
+            "declare Binned() or Gaussian(prior=NormalInverseGamma(…)) for it",
+        )
 
     def prior_and_posteriors(self, column: str) -> Any:
-        """The distributions of a parameter of the column of this name; raises ImproperPrior."""
+        """The distributions of a parameter of the column of this name.
+
+        Parameters
+        ----------
+        column : str
+            The name of the column.
+
+        Raises
+        ------
+        ImproperPrior
+            Where there is no proper prior.
+        """
+        raise ImproperPrior(
+            f"is read as a {self.what}, which has no prior",
+            "declare Poisson() or Gaussian(prior=NormalInverseGamma(…)) for it",
+        )
 
     def distribution(self, laws: Laws) -> Any:
         """What a number of each class is distributed as.
+
+        Parameters
+        ----------
+        laws : Laws
+            What makes distributions.
 
         Raises
         ------
         TypeError
             Where no law has that form.
         """
+        raise TypeError(f"there is no distribution for a {type(self).__name__}")
 
-    def log_density(self, x: Array) -> Array:
-        """float64 (n_rows, n_classes) of values (n_rows,)."""
 
+class GroupLikelihood(ABC):
+    """The likelihood of a group of columns, from their joint counts.
+
+    Besides these methods it has those of its score kind, of :class:`Counts` or
+    :class:`Correlated`.
+
+    Attributes
+    ----------
+    score_kind : {"counts", "triangular"}
+    holds : str
+        What the columns hold, for the schema.
+    """
+
+    score_kind: ClassVar[Literal["counts", "triangular"]]
+    holds: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def in_schema(self) -> str:
+        """The family and the group, for the schema."""
+
+    @abstractmethod
     def without(self, x: Array, own: NDArray[np.intp], weight: Array) -> Array:
-        """The same after each row itself is taken out; `own` is its class, `weight` its weight."""
+        """log p(x | c), (n_rows, n_classes), of rows (n_rows, n_columns), after each row itself is
+        taken out; `own` is its class, `weight` its weight."""
 
+    @abstractmethod
     def drawn(self, x: Array, rng: Any, n: int) -> Array:
         """log p(x | c) under parameters drawn from their posterior, float64 (n, n_rows,
         n_classes)."""
 
-    def of_counts(self) -> Array | None:
-        """log p(x | c) of x = 0 … n − 1, float64 (n, n_classes), if a table has them."""
+    @abstractmethod
+    def log_evidence(self) -> float:
+        """log p(rows), in nats; raises ImproperPrior."""
 
-    def pooled_less(self) -> PooledLess | None:
-        """How a row changes it, if its law is a mixture of Gaussians and classes do not borrow from
-        others."""
-
-    @property
-    def law(self) -> Any:
-        """The :class:`tallybayes.score.NumberLaw` that it is, or None."""
-
+    @abstractmethod
     def described(self) -> Description:
         """The parameters in words."""
 
+    def tuned(self, tuning: Any) -> tuple[GroupLikelihood, float | None]:
+        """The group with a prior as strong as it is to be, and its smoothing where that was
+        chosen."""
+        return self, None
 
-class Counts(Protocol):
-    """A group of columns of a table that count together."""
 
+class Counts(GroupLikelihood):
+    """A group of columns that count together."""
+
+    score_kind = "counts"
+
+    @abstractmethod
     def contributions(self, x: Array) -> Array:
         """What each column adds, float64 (n_rows, n_classes, n_columns), of x (n_rows,
-        n_columns)."""
+        n_columns); their sum is the score."""
 
-    def without(self, x: Array, own: NDArray[np.intp], weight: Array) -> Array:
-        """Σ of contributions over columns, (n_rows, n_classes), after each row itself is taken
-        out."""
-
-    def drawn(self, x: Array, rng: Any, n: int) -> Array:
-        """Σ of contributions under parameters drawn from their posterior, float64 (n, n_rows,
-        n_classes)."""
-
-    def log_evidence(self) -> float:
-        """log p(rows) of one sequence of words in each class, in nats; raises ImproperPrior."""
-
+    @abstractmethod
     def slopes(self) -> Array | None:
         """w (n_classes, n_columns) where a contribution is w·x, 0 for x = 0; else None."""
 
-    def described(self) -> Description:
-        """The parameters in words; a value a column."""
 
+class Correlated(GroupLikelihood):
+    """A group of d columns of numbers that are scored together. Rows without :meth:`without` may
+    have missing values, NaN."""
 
-class Correlated(Protocol):
-    """A group of d columns of numbers of a table that are scored together."""
+    score_kind = "triangular"
 
+    @abstractmethod
     def terms(self, there: tuple[int, ...]) -> TriangularTerms:
         """log p of some of the columns, by their numbers, whatever the others are."""
 
-    def without(self, x: Array, own: NDArray[np.intp], weight: Array) -> Array:
-        """log p(x | c), (n_rows, n_classes), of rows (n_rows, d) without missing values, after each
-        row itself is taken out; `own` is its class, `weight` its weight."""
 
-    def log_evidence(self) -> float:
-        """log p(rows that have all columns), in nats; raises ImproperPrior."""
+class DocumentLikelihood(ABC):
+    """The likelihood of the documents of a column.
 
-    def drawn(self, x: Array, rng: Any, n: int) -> Array:
-        """log p(x | c) of rows, NaN for missing values, under parameters drawn from their
-        posterior, float64 (n, n_rows, n_classes)."""
+    Attributes
+    ----------
+    counts : TextCounts
+        What was counted, with the terms that documents are made rows of.
+    """
 
-    def described(self) -> Description:
-        """The parameters in words."""
-
-
-class TermScores(Protocol):
-    """The scores of the documents of a column, by the terms that were counted."""
-
-    def following(self, analyzer: Analyzer) -> LiveTermCounts | None:
-        """The counts as ones that change in place; None where they cannot follow rows."""
+    counts: TextCounts
 
     @property
-    def counts(self) -> TextCounts:
-        """What was counted."""
+    @abstractmethod
+    def in_schema(self) -> str:
+        """The family, for the schema."""
 
+    @abstractmethod
     def scores(self, documents: Documents, threads: int = 1) -> Array:
-        """What each document adds, float64 (n_documents, n_classes)."""
+        """What each document adds, float64 (n_documents, n_classes), in nats, less its mean over
+        the classes; 0 for one without terms.
 
+        Parameters
+        ----------
+        documents : Documents
+            As rows of the counted terms.
+        threads : int
+            How many; the result does not depend on it.
+        """
+
+    @abstractmethod
     def contributions(self, documents: Documents) -> Array:
         """What each term of each document adds, float64 (n_entries, n_classes)."""
 
+    @abstractmethod
     def without(self, documents: Documents, own: NDArray[np.intp], weight: Array) -> Array:
-        """:meth:`scores` of counted documents, each after it is taken out."""
+        """:meth:`scores` of counted documents, each after it is taken out; `own` is its class,
+        `weight` its weight."""
 
+    @abstractmethod
     def at_class_means(self, row_weight: Array) -> Array:
-        """The mean contribution of the documents of each class, float64 (n_classes, n_classes)."""
+        """The mean contribution of the documents of each class, each without its own counts,
+        float64 (n_classes, n_classes); `row_weight` is the weight of a row of each class."""
 
-    def ratios_of(self, terms: NDArray[np.intp]) -> Array:
-        """T of some terms, centred over classes, float64 (n_some, n_classes)."""
-
+    @abstractmethod
     def most_informative(self, max_terms: int) -> NDArray[np.intp]:
-        """The places of the most informative terms, in descending order."""
+        """The places of at most `max_terms` most informative terms, in descending order."""
 
+    def following(self, analyzer: Analyzer) -> LiveTermCounts | None:
+        """The counts as ones that change in place, with :meth:`scores` up to a number of the
+        document; None, by default, where rows that are learned one by one need a new reading."""
+        return None
+
+    @abstractmethod
     def described(self) -> Description:
         """The label of the contributions of the most informative terms."""
 
@@ -882,13 +1044,13 @@ class NumberTerm:
     column : str
     law : NumberLaw, optional
         The density by its formula, where it has one.
-    density : Density, optional
+    density : NumberDensity, optional
         The same as Python computes it; None of a polynomial.
     """
 
     column: str
     law: NumberLaw | None
-    density: Density | None = None
+    density: NumberDensity | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from tallybayes.distributions.base import ClassConditional, Index, Levels, shown
 from tallybayes.engines.parts import CorrelatedPart, CountsPart, LevelsPart, Part
 from tallybayes.families.normal import Transform
 from tallybayes.families.priors import log_rising
-from tallybayes.score import Density
+from tallybayes.score import NumberDensity
 from tallybayes.tables import Empty, Mixed, Numbers, Strings, Table, read_table
 from tallybayes.tables.columns import strings_of
 
@@ -326,7 +326,7 @@ class _EveryLaw:
     beside_atoms = MixtureLaw
 
 
-def law_of(density: Density) -> Law:
+def law_of(density: NumberDensity) -> Law:
     """The law of a column that is read as a density.
 
     Raises

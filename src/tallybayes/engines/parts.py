@@ -25,18 +25,18 @@ from tallybayes.score import (
     CellTable,
     Correlated,
     Counts,
-    Density,
     Description,
+    DocumentLikelihood,
     GroupTerm,
     ImproperPrior,
     LevelCells,
     LookupLaw,
     NumberCells,
+    NumberDensity,
     NumberLaw,
     NumberTerm,
     OpaqueTerm,
     Term,
-    TermScores,
     Unseen,
     missing_patterns,
 )
@@ -525,11 +525,11 @@ class DensityPart(Part):
 
     Parameters are those of Part, and:
 
-    likelihood : Density
+    likelihood : NumberDensity
     """
 
     kind = "density"
-    likelihood: Density
+    likelihood: NumberDensity
 
     @property
     def follows_rows(self) -> bool:
@@ -609,19 +609,20 @@ class PooledColumns:
 
     Parameters
     ----------
-    densities : sequence of Density
+    densities : sequence of NumberDensity
         Of columns. Their laws have the form of :class:`tallybayes.score.PooledTerms`.
     n_classes : int
     """
 
     less: _kernels.PooledScorer
 
-    def __init__(self, densities: Sequence[Density], n_classes: int) -> None:
+    def __init__(self, densities: Sequence[NumberDensity], n_classes: int) -> None:
         self.densities = densities
         self.all: _kernels.PooledScorer = _kernels.PooledScorer(n_classes)
         self.less = _kernels.PooledScorer(n_classes)  # columns that the kernel takes rows out of
         self.by_kernel: list[int] = []
         for j, density in enumerate(densities):
+            assert density.law is not None
             terms, less = density.law.pooled(), density.pooled_less()
             assert terms is not None
             self.all.add(*terms)
@@ -868,12 +869,12 @@ class TextPart(Part):
 
     Parameters are those of Part, and:
 
-    likelihood : TermScores
+    likelihood : DocumentLikelihood
     analyzer : Analyzer
     """
 
     kind = "documents"
-    likelihood: TermScores
+    likelihood: DocumentLikelihood
     analyzer: Analyzer
 
     @cached_property

@@ -11,15 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.cells import CellLaw
-from tallybayes.families.priors import PriorAndPosteriors, log_counts_evidence, log_rising
+from tallybayes.families.priors import log_counts_evidence, log_rising
 from tallybayes.schema import Kind
 from tallybayes.score import (
-    Description,
-    ImproperPrior,
-    Laws,
-    NumberLaw,
+    DocumentLikelihood,
+    GroupLikelihood,
+    NumberDensity,
     Parameters,
-    PooledLess,
     Without,
 )
 from tallybayes.tally import (
@@ -33,9 +31,7 @@ from tallybayes.tally import (
 )
 
 if TYPE_CHECKING:
-    from tallybayes.tally.live_terms import LiveTermCounts
     from tallybayes.tokens.analyzer import Analyzer
-    from tallybayes.tokens.counting import Documents
 
 __all__ = [
     "CRITERIA",
@@ -370,159 +366,6 @@ class NumberFamily(ColumnFamily, ABC):
 
 
 # ---- columns of numbers that are read as a density -----------------------------------------------
-class NumberDensity(ABC):
-    """A likelihood log p(x | c) of numbers, estimated from the counts of a column.
-
-    A family has to give the four abstract methods and `what`. By default, the others declare that
-    there is no closed form, no prior and no strength to choose.
-
-    Attributes
-    ----------
-    follows_rows : bool
-        Whether it is a :class:`LearningDensity`.
-    brief : str
-        The family in fewer words, where `what` is long.
-    """
-
-    score_kind = "density"
-    follows_rows = False
-    brief = ""
-
-    @property
-    @abstractmethod
-    def what(self) -> str:
-        """The family and its options in a few words, for the schema."""
-
-    @abstractmethod
-    def log_density(self, x: Array) -> Array:
-        """log p(x | c), float64 (n_rows, n_classes), in nats, of values (n_rows,) without missing
-        values.
-
-        Parameters
-        ----------
-        x : float64 array (n_rows,)
-            Values of the column, without missing values.
-        """
-
-    @abstractmethod
-    def without(self, x: Array, own: NDArray[np.intp], weight: Array) -> Array:
-        """The same after each row itself is taken out; `own` is its class, `weight` its weight.
-
-        Parameters
-        ----------
-        x : float64 array (n_rows,)
-            Values of the column, without missing values.
-        own : index array (n_rows,)
-            The class of each row.
-        weight : float64 array (n_rows,)
-            The weight of each row.
-        """
-
-    @abstractmethod
-    def drawn(self, x: Array, rng: Any, n: int) -> Array:
-        """log p(x | c) under parameters drawn from their posterior, float64 (n, n_rows,
-        n_classes).
-
-        Parameters
-        ----------
-        x : float64 array (n_rows,)
-            Values of the column, without missing values.
-        rng : numpy.random.Generator
-            The source of random numbers.
-        n : int
-            How many draws of the parameters.
-        """
-
-    @abstractmethod
-    def described(self) -> Description:
-        """The parameters in words."""
-
-    # ---- forms that are scored without a call into Python ----------------------------------------
-    def of_counts(self) -> Array | None:
-        """log p(x | c) of x = 0 … n − 1, float64 (n, n_classes), where a table has them."""
-        return None
-
-    def pooled_less(self) -> PooledLess | None:
-        """How a row changes it, where its law is a mixture of Gaussians."""
-        return None
-
-    @property
-    def law(self) -> NumberLaw | None:
-        """log p(x | c), up to a term that all classes share, by its formula, where it has one."""
-        return None
-
-    # ---- the strength of the prior ---------------------------------------------------------------
-    @property
-    def tunable(self) -> TunableDensity | None:
-        """The density, where the strength of its prior is chosen when the model's alpha is."""
-        return None
-
-    def tuned(self, tuning: Tuning, grid: GridCounts) -> tuple[NumberDensity, float | None]:
-        """The density with a prior as strong as it is to be, and that strength where it was chosen;
-        `grid` are the column's values.
-
-        Parameters
-        ----------
-        tuning : Tuning
-            How strong the prior is made.
-        grid : GridCounts
-            Grid counts of the column.
-        """
-        return tuning.of_density(self, grid)
-
-    # ---- the prior, and what the rows make of it -------------------------------------------------
-    def log_evidence_of(self, grid: GridCounts) -> float:
-        """log p(rows) in nats, `grid` being the values.
-
-        Parameters
-        ----------
-        grid : GridCounts
-            Grid counts of the column.
-
-        Raises
-        ------
-        ImproperPrior
-            Where there is no proper prior.
-        """
-        raise ImproperPrior(
-            f"is read as a {self.what}, which has no prior",
-            "declare Binned() or Gaussian(prior=NormalInverseGamma(…)) for it",
-        )
-
-    def prior_and_posteriors(self, column: str) -> PriorAndPosteriors:
-        """The distributions of a parameter of the column of this name.
-
-        Parameters
-        ----------
-        column : str
-            The name of the column.
-
-        Raises
-        ------
-        ImproperPrior
-            Where there is no proper prior.
-        """
-        raise ImproperPrior(
-            f"is read as a {self.what}, which has no prior",
-            "declare Poisson() or Gaussian(prior=NormalInverseGamma(…)) for it",
-        )
-
-    def distribution(self, laws: Laws) -> Any:
-        """What a number of each class is distributed as.
-
-        Parameters
-        ----------
-        laws : Laws
-            What makes distributions.
-
-        Raises
-        ------
-        TypeError
-            Where no law has that form.
-        """
-        raise TypeError(f"there is no distribution for a {type(self).__name__}")
-
-
 class TunableDensity(NumberDensity):
     """A density under a prior whose strength can be chosen."""
 
@@ -585,51 +428,6 @@ class LearningDensity(NumberDensity):
 
 
 # ---- groups of columns ---------------------------------------------------------------------------
-class GroupLikelihood(ABC):
-    """The likelihood of a group of columns, from their joint counts.
-
-    Besides these methods it has those of its score kind: :class:`tallybayes.score.Counts`, or
-    :class:`tallybayes.score.Correlated`.
-
-    Attributes
-    ----------
-    score_kind : {"counts", "triangular"}
-    holds : str
-        What the columns hold, for the schema.
-    """
-
-    score_kind: ClassVar[Literal["counts", "triangular"]]
-    holds: ClassVar[str]
-
-    @property
-    @abstractmethod
-    def in_schema(self) -> str:
-        """The family and the group, for the schema."""
-
-    @abstractmethod
-    def without(self, x: Array, own: NDArray[np.intp], weight: Array) -> Array:
-        """log p(x | c), (n_rows, n_classes), of rows (n_rows, n_columns), after each row itself is
-        taken out; `own` is its class, `weight` its weight."""
-
-    @abstractmethod
-    def drawn(self, x: Array, rng: Any, n: int) -> Array:
-        """log p(x | c) under parameters drawn from their posterior, float64 (n, n_rows,
-        n_classes)."""
-
-    @abstractmethod
-    def log_evidence(self) -> float:
-        """log p(rows), in nats; raises ImproperPrior."""
-
-    @abstractmethod
-    def described(self) -> Description:
-        """The parameters in words."""
-
-    def tuned(self, tuning: Tuning) -> tuple[GroupLikelihood, float | None]:
-        """The group with a prior as strong as it is to be, and its smoothing where that was
-        chosen."""
-        return self, None
-
-
 class GroupFamily(ColumnFamily, ABC):
     """A family that reads several columns together, or can."""
 
@@ -649,63 +447,6 @@ class GroupFamily(ColumnFamily, ABC):
 
 
 # ---- columns of text -----------------------------------------------------------------------------
-class DocumentLikelihood(ABC):
-    """The likelihood of the documents of a column.
-
-    Attributes
-    ----------
-    counts : TextCounts
-        What was counted, with the terms that documents are made rows of.
-    """
-
-    counts: TextCounts
-
-    @property
-    @abstractmethod
-    def in_schema(self) -> str:
-        """The family, for the schema."""
-
-    @abstractmethod
-    def scores(self, documents: Documents, threads: int = 1) -> Array:
-        """What each document adds, float64 (n_documents, n_classes), in nats, less its mean over
-        the classes; 0 for one without terms.
-
-        Parameters
-        ----------
-        documents : Documents
-            As rows of the counted terms.
-        threads : int
-            How many; the result does not depend on it.
-        """
-
-    @abstractmethod
-    def contributions(self, documents: Documents) -> Array:
-        """What each term of each document adds, float64 (n_entries, n_classes)."""
-
-    @abstractmethod
-    def without(self, documents: Documents, own: NDArray[np.intp], weight: Array) -> Array:
-        """:meth:`scores` of counted documents, each after it is taken out; `own` is its class,
-        `weight` its weight."""
-
-    @abstractmethod
-    def at_class_means(self, row_weight: Array) -> Array:
-        """The mean contribution of the documents of each class, each without its own counts,
-        float64 (n_classes, n_classes); `row_weight` is the weight of a row of each class."""
-
-    @abstractmethod
-    def most_informative(self, max_terms: int) -> NDArray[np.intp]:
-        """The places of at most `max_terms` most informative terms, in descending order."""
-
-    def following(self, analyzer: Analyzer) -> LiveTermCounts | None:
-        """The counts as ones that change in place, with :meth:`scores` up to a number of the
-        document; None, by default, where rows that are learned one by one need a new reading."""
-        return None
-
-    @abstractmethod
-    def described(self) -> Description:
-        """The label of the contributions of the most informative terms."""
-
-
 class DocumentFamily(ColumnFamily, ABC):
     """A family of columns of text."""
 

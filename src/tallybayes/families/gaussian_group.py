@@ -32,13 +32,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from tallybayes.families.contract import GroupLikelihood
 from tallybayes.families.normal import (
     TINY,
     ZERO_VARIANCE,
@@ -48,7 +47,13 @@ from tallybayes.families.normal import (
     Statistics,
 )
 from tallybayes.families.priors import NormalInverseWishart, log_gamma, log_rising
-from tallybayes.score import Description, ImproperPrior, TriangularTerms, missing_patterns
+from tallybayes.score import (
+    Correlated,
+    Description,
+    ImproperPrior,
+    TriangularTerms,
+    missing_patterns,
+)
 from tallybayes.tally import CrossMoments, Moments
 from tallybayes.tally.base import RESIDUE
 
@@ -213,7 +218,7 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianGroup(GroupLikelihood):
+class GaussianGroup(Correlated):
     """Columns as a Gaussian, or Student-t where the parameters are integrated out.
 
     Parameters
@@ -230,7 +235,6 @@ class GaussianGroup(GroupLikelihood):
         What they are read from.
     """
 
-    score_kind: ClassVar[Literal["counts", "triangular"]] = "triangular"
     holds = "numbers"
 
     family: GaussianEstimate

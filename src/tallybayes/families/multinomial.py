@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,6 @@ from tallybayes.families.cells import log_ratio
 from tallybayes.families.contract import (
     Context,
     GroupFamily,
-    GroupLikelihood,
     Tuning,
     class_blocks,
 )
@@ -40,7 +39,14 @@ from tallybayes.families.priors import (
     smoothing_number,
 )
 from tallybayes.schema import Kind
-from tallybayes.score import ComplementWithout, Description, ImproperPrior, Linear, SumsWithout
+from tallybayes.score import (
+    ComplementWithout,
+    Counts,
+    Description,
+    ImproperPrior,
+    Linear,
+    SumsWithout,
+)
 from tallybayes.tally import ClassCounts, FeatureSums
 from tallybayes.tally.base import less
 
@@ -227,7 +233,7 @@ class Multinomial(GroupFamily):
 
 # ---- a group of columns of counts ----------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
-class MultinomialCounts(GroupLikelihood):
+class MultinomialCounts(Counts):
     """Multinomial, or Dirichlet-multinomial where the probabilities are integrated out.
 
     Parameters
@@ -239,7 +245,6 @@ class MultinomialCounts(GroupLikelihood):
         α_j.
     """
 
-    score_kind: ClassVar[Literal["counts", "triangular"]] = "counts"
     holds = "counts"
 
     family: Multinomial
