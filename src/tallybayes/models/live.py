@@ -23,22 +23,9 @@ from tallybayes.tally.base import RESIDUE
 from tallybayes.tally.live_terms import LiveTermCounts
 from tallybayes.threads import new_lock
 
-__all__ = [
-    "LevelsColumn",
-    "LiveCells",
-    "LiveScore",
-    "NumbersColumn",
-    "Outgrown",
-    "TextColumn",
-    "Together",
-    "Touched",
-    "columns_together",
-    "live_column",
-    "live_score",
-]
+__all__ = ["LiveScore", "Outgrown", "live_score"]
 
 Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 
 # ---- the score -----------------------------------------------------------------------------------
@@ -82,45 +69,50 @@ class LiveScore:
         The columns that stay as they are when choices are made again; none where all are read.
     """
 
-    kept: frozenset[str]
     prior: ClassPrior
-    classes: ClassCounts
-    rank: dict[Any, int]
     fallback: int
     lock: AbstractContextManager[bool]
     room: float
-    unasked: int
     max_unasked: float
-    found: int
-    cells: LiveCells
-    row_weight: float
-    columns: list[LevelsColumn | NumbersColumn | TextColumn]
     together: list[Together]
 
     def __init__(self, model: TableModel, fading: float) -> None:
         classes = model.tally.classes
         self.fading = fading
         self.prior = model.prior
-        self.classes = ClassCounts(classes.count.copy(), classes.squared_weights.copy())
-        self.rank = {label: k for k, label in enumerate(model.schema.classes.tolist())}
+        self.classes: ClassCounts = ClassCounts(
+            classes.count.copy(), classes.squared_weights.copy()
+        )
+        self.rank: dict[Any, int] = {k: i for i, k in enumerate(model.schema.classes.tolist())}
         self.lock = new_lock(self, "lock", in_place=True)
-        self._make_room(model)
-        self.unasked = 0
-        self.found = 0
-        self.cells = LiveCells(len(self.rank))
-        self.row_weight = self.classes.row_weights.at_least_one
-        self.columns = [live_column(part, self.cells) for part in model.score.parts]
-        documents = [part.kind == "documents" for part in model.score.parts]
+        self.unasked, self.found = 0, 0
+        self.cells: LiveCells = LiveCells(len(self.rank))
+        self.row_weight: float = self.classes.row_weights.at_least_one
+        self.kept: frozenset[str] = frozenset()
+        self.columns: list[LevelsColumn | NumbersColumn | TextColumn] = []
+        self._read(model)
+        documents = [isinstance(column, TextColumn) for column in self.columns]
         self.max_unasked = np.inf if any(documents) else MAX_UNASKED_ROWS
         if all(documents):  # nothing is chosen by the counts
             self.room = np.inf
-        self.together = columns_together(self.columns)
         chosen = not isinstance(model.reading.alpha, float) or model.chosen.calibration is not None
         few = self.cells.size <= MAX_CELLS_READ_AGAIN
-        levels = [c.name for c in self.columns if not isinstance(c, NumbersColumn)]
-        self.kept = frozenset(() if fading != 1.0 or chosen or few else levels)
+        if not (few or chosen or fading != 1.0):
+            levels = [c.name for c in self.columns if not isinstance(c, NumbersColumn)]
+            self.kept = frozenset(levels)
 
-    def _make_room(self, model: TableModel) -> None:
+    def _read(self, model: TableModel) -> None:
+        """Reads the columns of a model, and how many rows can follow."""
+        kept = [column for column in self.columns if column.name in self.kept]
+        of_kind: dict[str, Any] = {"documents": TextColumn, "levels": LevelsColumn}
+        parts = model.score.parts
+        read = [of_kind.get(part.kind, NumbersColumn)(part, self.cells) for part in parts]
+        self.columns = kept + read
+        alike: dict[Any, list[NumbersColumn]] = {}
+        for column in self.columns:
+            if isinstance(column, NumbersColumn) and column.density is not None:
+                alike.setdefault(column.density.side_by_side, []).append(column)
+        self.together = [Together(some) for key, some in alike.items() if key is not None]
         self.fallback = int(np.argmax(model.log_prior))
         rows = float(model.tally.classes.effective_rows.sum())
         self.room = rows * (MAX_GROWTH if rows <= FEW_ROWS else MAX_GROWTH_OF_MANY)
@@ -143,13 +135,9 @@ class LiveScore:
         Outgrown
             If a column cannot follow rows as it is read now.
         """
-        parts = model.score.parts
-        if self.cells.growth != 1.0 or not all(part.follows_rows for part in parts):
+        if self.cells.growth != 1.0 or not all(part.follows_rows for part in model.score.parts):
             raise Outgrown
-        read = [live_column(part, self.cells) for part in parts]
-        self.columns = [c for c in self.columns if c.name in self.kept] + read
-        self.together = columns_together(self.columns)
-        self._make_room(model)
+        self._read(model)
 
     doubtful = True  # it looks at no value
 
@@ -175,11 +163,12 @@ class LiveScore:
                 return
             if self.classes.count[k] + weight <= RESIDUE * abs(weight):
                 raise Outgrown  # the class goes with its last row
-            touched = Touched()
-            for group in self.together:
-                group.forget()
-            for column in self.columns:
-                column.learn(row.get(column.name), k, weight, touched)
+            try:
+                touched, values = self._touched(row, learning=True)
+            except ValueError:
+                raise Outgrown from None
+            for column, value in values:
+                column.learn(value, k, weight)
             for group in self.together:
                 group.learn(k, weight)
             if weight > 0.0:
@@ -190,6 +179,18 @@ class LiveScore:
             self.classes.squared_weights[k] += weight * abs(weight)
             if abs(weight) > 1.0 or self.row_weight > 1.0 or self.cells.growth > 1.0:
                 self.cells.growth = self.classes.row_weights.at_least_one / self.row_weight
+
+    def _touched(self, row: Mapping[str, Any], *, learning: bool) -> tuple[Touched, list[Any]]:
+        """The cells that a row is in, and the columns that look at its values by themselves, with
+        these values; raises KeyError and ValueError as :meth:`scores` does."""
+        touched, values = Touched(), []
+        for group in self.together:
+            group.at, group.x = [], []
+        for column in self.columns:
+            value = column.touch(row.get(column.name), touched, learning=learning)
+            if value is not None:
+                values.append((column, value))
+        return touched, values
 
     def _fade(self) -> None:
         """Takes from every row what it loses while one more is learned."""
@@ -215,12 +216,10 @@ class LiveScore:
         self.unasked = 0
         self.found = sum(column.name in row for column in self.columns)
         with self.lock:
-            touched = Touched()
-            for group in self.together:
-                group.forget()
+            touched, values = self._touched(row, learning=False)
             scores = np.array(self.prior.log(self.classes))
-            for column in self.columns:
-                column.ask(row.get(column.name), touched, scores)
+            for column, value in values:
+                scores += column.log_density(value)
             for group in self.together:
                 group.ask(scores)
             scores += self.cells.log_prob(touched)
@@ -270,13 +269,6 @@ class Outgrown(Exception):
     """A row for which the choices have no place."""
 
 
-def live_column(part: Any, cells: LiveCells) -> LevelsColumn | NumbersColumn | TextColumn:
-    """The column of a part, its cells taken into `cells`."""
-    if part.kind == "documents":
-        return TextColumn(part)
-    return LevelsColumn(part, cells) if part.kind == "levels" else NumbersColumn(part, cells)
-
-
 def _scalar(value: Any) -> Any:
     """A number, a string, or None for a missing value. Python's own come first: they are most."""
     kind = type(value)
@@ -296,15 +288,13 @@ class LevelsColumn:
     name: str
     unseen: Unseen
     has_missing: bool
-    density = None
 
     def __init__(self, part: Any, cells: LiveCells) -> None:
         self.name, self.unseen, self.has_missing = part.name, part.unseen, part.has_missing
         self.cells = cells
         self.law: int = cells.add_law(part.law, in_effective_rows=part.in_effective_rows)
-        start = cells.start[self.law]
-        self.missing = start
-        first = start + part.has_missing
+        self.missing = cells.start[self.law]
+        first = self.missing + part.has_missing
         self.place: dict[str, int] = {level: first + i for i, level in enumerate(part.levels)}
         self.other: int = first + len(part.levels)
         self.grows: bool = part.grows
@@ -313,48 +303,29 @@ class LevelsColumn:
     def fade(self, factor: float) -> None:
         """Nothing: cells lose their weight together."""
 
-    def touch_missing(self, touched: Touched) -> None:
-        if self.has_missing:
-            self.cells.touch(self.law, self.missing, touched)
-
-    def learn_level(self, level: str, touched: Touched) -> None:
-        cell = self.place.get(level)
-        if cell is None:
+    def touch(self, value: Any, touched: Touched, *, learning: bool) -> None:
+        """Notes the cell that a value is in; a new level has a new cell, if it is learned."""
+        if type(value) is not str:
+            if _scalar(value) is None:
+                if self.has_missing:
+                    self.cells.touch(self.law, self.missing, touched)
+                return
+            value = as_text(value)
+            if self.booleans and value not in self.place:  # 1 is True there
+                raise ValueError(f"column {self.name!r} holds {value}, which a table has to read")
+        cell = self.place.get(value)
+        if cell is None and learning:
             cell = self.cells.add_cell(self.law) if self.grows else None
             if cell is None:
                 raise Outgrown
-            self.place[level] = cell
-        self.cells.touch(self.law, cell, touched)
-
-    def ask_level(self, level: str, touched: Touched) -> None:
-        cell = self.place.get(level)
-        if cell is None:
+            self.place[value] = cell
+        elif cell is None:
             if self.unseen == "error":
                 raise KeyError(self.name)
             if self.unseen == "ignore":
                 return
             cell = self.other
         self.cells.touch(self.law, cell, touched)
-
-    def learn(self, value: Any, k: int, weight: float, touched: Touched) -> None:
-        if type(value) is not str:
-            if _scalar(value) is None:
-                self.touch_missing(touched)
-                return
-            value = as_text(value)
-            if self.booleans and value not in self.place:  # 1 is True there
-                raise Outgrown
-        self.learn_level(value, touched)
-
-    def ask(self, value: Any, touched: Touched, scores: Array) -> None:
-        if type(value) is not str:
-            if _scalar(value) is None:
-                self.touch_missing(touched)
-                return
-            value = as_text(value)
-            if self.booleans and value not in self.place:
-                raise ValueError(f"column {self.name!r} holds {value}, which a table has to read")
-        self.ask_level(value, touched)
 
 
 class NumbersColumn:
@@ -370,14 +341,12 @@ class NumbersColumn:
         self.group: tuple[Together, int] | None = None  # and the column's number in it
         self.name, self.cells = part.name, cells
         self.kinds = None if part.kinds is None else LevelsColumn(part.kinds, cells)
-        self.density: Any = None
-        if part.kind == "density":
-            self.density = part.likelihood
-        else:
+        self.density: Any = part.likelihood
+        if self.density is None:
             self.law: int = cells.add_law(part.law)
             self.start, self.edges = cells.start[self.law], part.edges.tolist()
 
-    def _touch(self, value: Any, touched: Touched) -> float | None:
+    def touch(self, value: Any, touched: Touched, *, learning: bool) -> float | None:
         """Notes the cells that a value is in, or a number beside those of like columns; returns
         a number whose density follows rows by itself.
 
@@ -387,40 +356,34 @@ class NumbersColumn:
             For a string that does not stand beside the numbers, and for infinity.
         """
         scalar = _scalar(value)
-        if scalar is None:
-            if self.kinds is not None:
-                self.kinds.touch_missing(touched)
-            return None
-        if type(scalar) is not float:
-            if self.kinds is None or scalar not in self.kinds.place:
-                raise ValueError(f"column {self.name!r} holds {value!r}")
-            self.kinds.ask_level(scalar, touched)
-            return None
-        if not isfinite(scalar):
+        if type(scalar) is float:
+            wrong, kind = not isfinite(scalar), A_NUMBER
+        else:
+            kind = scalar
+            wrong = kind is not None and (self.kinds is None or kind not in self.kinds.place)
+        if wrong:
             raise ValueError(f"column {self.name!r} holds {value!r}")
         if self.kinds is not None:
-            self.kinds.ask_level(A_NUMBER, touched)
+            self.kinds.touch(kind, touched, learning=False)
+        if type(scalar) is not float:
+            return None
         if self.density is None:
             self.cells.touch(self.law, self.start + bisect_right(self.edges, scalar), touched)
             return None
         if self.group is not None:
             together, j = self.group
-            together.note(j, scalar)
+            together.at.append(j)
+            together.x.append(scalar)
             return None
         return scalar
 
-    def learn(self, value: Any, k: int, weight: float, touched: Touched) -> None:
-        try:
-            number = self._touch(value, touched)
-        except ValueError:
-            raise Outgrown from None
-        if number is not None:
-            if not self.density.takes(number):
-                raise Outgrown
-            if weight > 0.0:
-                self.density = self.density.learned(number, k, weight)
-            else:
-                self._take(self.density.forgotten(number, k, -weight))
+    def learn(self, x: float, k: int, weight: float) -> None:
+        """Learns a number, or takes it out where the weight is below 0."""
+        if not self.density.takes(x):
+            raise Outgrown
+        learned = weight > 0.0
+        density = self.density.learned if learned else self.density.forgotten
+        self._take(density(x, k, abs(weight)))
 
     def fade(self, factor: float) -> None:
         """Takes weight from every row, `factor` of it being left; cells lose theirs together."""
@@ -432,29 +395,29 @@ class NumbersColumn:
             raise Outgrown
         self.density = density
 
-    def ask(self, value: Any, touched: Touched, scores: Array) -> None:
-        number = self._touch(value, touched)
-        if number is not None:
-            scores += self.density.log_density(np.array([number]))[0]
+    def log_density(self, x: float) -> Array:
+        """log p(x | c), (n_classes,), in nats."""
+        return np.asarray(self.density.log_density(np.array([x]))[0])
 
 
 class TextColumn:
     """A column of documents, whose terms are counted in place."""
 
     name: str
-    density = None
 
-    def __init__(self, part: Any) -> None:
+    def __init__(self, part: Any, cells: LiveCells) -> None:
         self.name = part.name
         counts = part.likelihood.following(part.analyzer)
         if counts is None:
             raise Outgrown
         self.counts: LiveTermCounts = counts
 
-    def learn(self, value: Any, k: int, weight: float, touched: Touched) -> None:
-        text = _scalar(value)
-        if text is None:
-            return
+    def touch(self, value: Any, touched: Touched, *, learning: bool) -> Any:
+        """The text; None for a missing one."""
+        return _scalar(value)
+
+    def learn(self, text: Any, k: int, weight: float) -> None:
+        """Learns a document, or takes it out where the weight is below 0."""
         if type(text) is not str or not self.counts.change(text, k, weight):
             raise Outgrown
 
@@ -462,14 +425,12 @@ class TextColumn:
         """Takes weight from every row, which would be a pass over all terms."""
         raise Outgrown
 
-    def ask(self, value: Any, touched: Touched, scores: Array) -> None:
-        text = _scalar(value)
-        if text is None:
-            return
+    def log_density(self, text: Any) -> Array:
+        """What a document adds, (n_classes,), in nats."""
         found = self.counts.scores_of(text) if type(text) is str else None
         if found is None:
-            raise ValueError(f"column {self.name!r} holds {value!r}, which a table has to read")
-        scores += found
+            raise ValueError(f"column {self.name!r} holds {text!r}, which a table has to read")
+        return found
 
 
 class Together:
@@ -478,6 +439,13 @@ class Together:
     Parameters
     ----------
     columns : list of NumbersColumn
+
+    Attributes
+    ----------
+    at : list of int
+        The columns that have a value in the present row.
+    x : list of float
+        The values.
     """
 
     def __init__(self, columns: list[NumbersColumn]) -> None:
@@ -488,17 +456,8 @@ class Together:
         for j, column in enumerate(columns):
             column.group = self, j
 
-    def note(self, column: int, x: float) -> None:
-        """Note a value of the present row."""
-        self.at.append(column)
-        self.x.append(x)
-
-    def forget(self) -> None:
-        """Begins a row."""
-        self.at, self.x = [], []
-
     def learn(self, k: int, weight: float) -> None:
-        """Learns what was noted of a row, or takes it out where the weight is below 0."""
+        """Learns the present row, or takes it out where the weight is below 0."""
         if not self.at:
             return
         if weight > 0.0:
@@ -511,19 +470,9 @@ class Together:
         self.following.fade(factor)
 
     def ask(self, scores: Array) -> None:
-        """Adds what was noted of a row to its scores."""
+        """Adds what the present row has here to its scores."""
         if self.at:
             scores += self.following.log_density(self.at, self.x)
-
-
-def columns_together(columns: list[LevelsColumn | NumbersColumn | TextColumn]) -> list[Together]:
-    """The columns whose densities follow rows side by side."""
-    alike: dict[Any, list[NumbersColumn]] = {}
-    for column in columns:
-        key = None if column.density is None else column.density.side_by_side
-        if key is not None:
-            alike.setdefault(key, []).append(column)  # type: ignore[arg-type]
-    return [Together(some) for some in alike.values()]
 
 
 # ---- the cells of many columns side by side, whose counts change row by row ----------------------
@@ -667,30 +616,28 @@ class LiveCells:
     def log_prob(self, touched: Touched) -> Array:
         """Σ log P(cell | c), (n_classes,), in nats."""
         scores: Array = np.zeros(self.counts.shape[1])
-        for laws, cells, marginal in (
+        for laws_touched, cells_touched, marginal in (
             (touched.laws, touched.cells, False),
             (touched.marginal_laws, touched.marginal_cells, True),
         ):
-            if cells:
-                law = self._law(np.array(laws), np.array(cells), marginal)
-                scores += law.log_prob().sum(axis=1)
-        return scores
-
-    def _law(self, laws: Index, cells: Index, marginal: bool) -> CellLaw:
-        strength, base = self.strength[laws], None
-        if not marginal:
-            base = np.divide(
-                self.pseudo[cells], strength, out=np.zeros(len(cells)), where=strength > 0.0
+            if not cells_touched:
+                continue
+            laws, cells = np.array(laws_touched), np.array(cells_touched)
+            strength, base = self.strength[laws], None
+            if not marginal:
+                nothing = np.zeros(len(cells))
+                base = np.divide(self.pseudo[cells], strength, out=nothing, where=strength > 0.0)
+            if self.growth != 1.0:
+                grown = [self.in_effective_rows[law] for law in laws_touched]
+                strength = np.where(grown, self.growth * strength, strength)
+            law = CellLaw(
+                counts=self.counts[cells].T,
+                total=self.total[laws].T,
+                n_cells=self.n_cells[laws],
+                strength=strength,
+                base=base,
+                rows=self.rows[cells] if marginal else None,
+                row=self.row[laws] if marginal else 1.0,
             )
-        if self.growth != 1.0:
-            grown = [self.in_effective_rows[law] for law in laws.tolist()]
-            strength = np.where(grown, self.growth * strength, strength)
-        return CellLaw(
-            counts=self.counts[cells].T,
-            total=self.total[laws].T,
-            n_cells=self.n_cells[laws],
-            strength=strength,
-            base=base,
-            rows=self.rows[cells] if marginal else None,
-            row=self.row[laws] if marginal else 1.0,
-        )
+            scores += law.log_prob().sum(axis=1)
+        return scores
