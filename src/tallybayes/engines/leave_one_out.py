@@ -30,14 +30,7 @@ from tallybayes.tally.base import RESIDUE
 from tallybayes.tally.moments import VANISHING
 from tallybayes.threads import get_num_threads
 
-__all__ = [
-    "CellTables",
-    "CompiledWithout",
-    "cells_without",
-    "compile_without",
-    "raise_unlearned",
-    "weight_groups",
-]
+__all__ = ["CompiledWithout", "cells_without", "compile_without", "raise_unlearned"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -272,20 +265,28 @@ class _Complement:
         return scores
 
 
-class _Moments:
-    def __init__(self, kind: MomentsWithout) -> None:
-        self.kind = kind
+class _Replaced:
+    """Ordinary scores that are replaced in place, of sparse rows a chunk at a time."""
+
+    def replace(self, x: Any, own: Index, weight: Array, scores: Array) -> None:
+        """Replaces the scores of dense rows by those without the row."""
+        raise NotImplementedError
 
     def scores(self, x: Any, own: Index, weight: Array, ordinary: Callable[[], Array]) -> Array:
         scores = ordinary()
         if not sparse.issparse(x):
-            self._replace(readable(x), own, weight, scores)
+            self.replace(readable(x), own, weight, scores)
             return scores
         for rows, part in _dense_chunks(x, x.shape[1]):
-            self._replace(readable(part), own[rows], weight[rows], scores[rows])
+            self.replace(readable(part), own[rows], weight[rows], scores[rows])
         return scores
 
-    def _replace(self, x: Any, own: Index, weight: Array, scores: Array) -> None:
+
+class _Moments(_Replaced):
+    def __init__(self, kind: MomentsWithout) -> None:
+        self.kind = kind
+
+    def replace(self, x: Any, own: Index, weight: Array, scores: Array) -> None:
         kind = self.kind
         redo = np.ones(len(own), dtype=np.uint8)
         if kind.plain:
@@ -311,54 +312,54 @@ class _Moments:
             scores[rows] = kind.exact(np.asarray(x[rows], np.float64), own[rows], weight[rows])
 
 
-class _Cells:
-    def __init__(self, kind: CellsWithout) -> None:
-        self.laws = kind.laws
-        self.tables = CellTables(kind.laws)
-
-    def scores(self, x: Any, own: Index, weight: Array, ordinary: Callable[[], Array]) -> Array:
-        scores = ordinary()
-        if sparse.issparse(x):
-            for rows, part in _dense_chunks(x, x.shape[1]):
-                self._replace(part, own[rows], weight[rows], scores[rows])
-        else:
-            self._replace(readable(x), own, weight, scores)
-        return scores
-
-    def _replace(self, x: Any, own: Index, weight: Array, scores: Array) -> None:
-        for w, rows in weight_groups(weight):
-            if w is None:
-                scores[rows] = 0.0
-                for j, law in enumerate(self.laws):
-                    codes = np.asarray(x[rows, j], dtype=np.intp)
-                    if len(codes) and codes.max() >= law.log_prob().shape[1]:
-                        raise_unlearned(x[rows], self.tables.start)
-                    scores[rows] += cells_without(law, codes, own[rows], weight[rows])
-            elif isinstance(rows, slice):
-                self.tables.replace(x, own, w, scores)
-            else:
-                part = np.ascontiguousarray(scores[rows])
-                self.tables.replace(np.ascontiguousarray(x[rows]), own[rows], w, part)
-                scores[rows] = part
-
-
-# ---- cells of columns: tables for rows of the same weight ----------------------------------------
 MAX_WEIGHT_TABLES = 16  # different weights for each of which tables of all cells are made
 
 
-def weight_groups(weight: Array) -> Iterator[tuple[float | None, slice | NDArray[np.intp]]]:
-    """Rows of one weight, and the weight; None for all rows if there are too many weights."""
-    if not len(weight):
-        return
-    if weight.min() == weight.max():
-        yield float(weight[0]), slice(None)
-        return
-    several, which = np.unique(weight, return_inverse=True)
-    if len(several) > MAX_WEIGHT_TABLES:
-        yield None, slice(None)
-        return
-    for i, w in enumerate(several.tolist()):
-        yield w, np.flatnonzero(which == i)
+class _Cells(_Replaced):
+    """Level codes, looked up by the kernels for rows of one weight."""
+
+    def __init__(self, kind: CellsWithout) -> None:
+        self.laws = kind.laws
+        self.others_change: bool = any(law.others_change for law in kind.laws)
+
+    def replace(self, x: Any, own: Index, weight: Array, scores: Array) -> None:
+        if len(weight) and weight.min() == weight.max():
+            self._replace_alike(x, own, float(weight[0]), scores)
+            return
+        weights, which = np.unique(weight, return_inverse=True)
+        if len(weights) <= MAX_WEIGHT_TABLES:
+            for i, one in enumerate(weights.tolist()):
+                rows = np.flatnonzero(which == i)
+                part = np.ascontiguousarray(scores[rows])
+                self._replace_alike(np.ascontiguousarray(x[rows]), own[rows], one, part)
+                scores[rows] = part
+        else:
+            scores[:] = 0.0
+            for j, law in enumerate(self.laws):
+                codes = np.asarray(x[:, j], dtype=np.intp)
+                if codes.max() >= law.log_prob().shape[1]:
+                    raise_unlearned(x, _stacked([law.log_prob() for law in self.laws], 0)[1])
+                scores += cells_without(law, codes, own, weight)
+
+    def _replace_alike(self, x: Any, own: Index, weight: float, scores: Array) -> None:
+        """:meth:`replace` of rows of one weight."""
+        n_classes, threads = scores.shape[1], get_num_threads()
+        if self.others_change:
+            # a column of the kernel ends with an entry for codes beyond it, which never count
+            tables = [np.pad(law.other_without(weight), ((0, 0), (0, 1))) for law in self.laws]
+            table, start = _stacked(tables, n_classes)
+            scorer = _kernels.LaneScorer(table, None, np.zeros(n_classes), 0, threads)
+            scorer.score_codes(x, start, scores, None, threads)
+        mine, start = _stacked([law.own_without(weight) for law in self.laws], n_classes)
+        if _kernels.codes_without(x, start, mine, own, scores, threads):
+            raise_unlearned(x, start)
+
+
+def _stacked(tables: Sequence[Array], n_classes: int) -> tuple[Array, NDArray[np.int64]]:
+    """Tables (n_classes, cells) side by side, and where each begins."""
+    start = np.cumsum([0, *(table.shape[1] for table in tables)], dtype=np.int64)
+    whole = np.concatenate(tables, axis=1) if tables else np.empty((n_classes, 0))
+    return np.ascontiguousarray(whole), start
 
 
 def raise_unlearned(codes: Any, start: NDArray[np.int64]) -> NoReturn:
@@ -369,41 +370,6 @@ def raise_unlearned(codes: Any, start: NDArray[np.int64]) -> NoReturn:
         f"row {row}, column {column} holds the level {codes[row, column].item()!r}, which was not "
         "learned: leave-one-out takes the rows that were learned"
     )
-
-
-def stacked(tables: Sequence[Array], n_classes: int) -> tuple[Array, NDArray[np.int64]]:
-    """Tables (n_classes, cells) side by side, and where each begins."""
-    start = np.cumsum([0, *(table.shape[1] for table in tables)], dtype=np.int64)
-    whole = np.concatenate(tables, axis=1) if tables else np.empty((n_classes, 0))
-    return np.ascontiguousarray(whole), start
-
-
-class CellTables:
-    """The cells of several columns, looked up by the kernels for rows of one weight.
-
-    Parameters
-    ----------
-    laws : tuple of LookupLaw
-    """
-
-    def __init__(self, laws: tuple[LookupLaw, ...]) -> None:
-        self.laws = laws
-        self.others_change: bool = any(law.others_change for law in laws)
-        self.start: NDArray[np.int64] = stacked([law.log_prob() for law in laws], 0)[1]
-
-    def replace(self, x: Any, own: Index, weight: float, scores: Array) -> None:
-        """Ordinary scores (n_rows, n_classes) of codes x (n_rows, n_columns) replaced, in place, by
-        those without the row."""
-        n_classes, threads = scores.shape[1], get_num_threads()
-        if self.others_change:
-            # a column of the kernel ends with an entry for codes beyond it, which never count
-            tables = [np.pad(law.other_without(weight), ((0, 0), (0, 1))) for law in self.laws]
-            table, start = stacked(tables, n_classes)
-            scorer = _kernels.LaneScorer(table, None, np.zeros(n_classes), 0, threads)
-            scorer.score_codes(x, start, scores, None, threads)
-        mine, start = stacked([law.own_without(weight) for law in self.laws], n_classes)
-        if _kernels.codes_without(x, start, mine, own, scores, threads):
-            raise_unlearned(x, start)
 
 
 def cells_without(law: LookupLaw, cells: NDArray[np.intp], own: Index, weight: Array) -> Array:
