@@ -320,7 +320,6 @@ class Gaussian(GaussianEstimate, NumberFamily, GroupFamily):
 MIN_VARIANCE = 1e-300
 """A variance below this is none: a part of it would be 0 in float64."""
 Index = NDArray[np.intp]
-Counts = tuple[Array, Array, Array]
 
 MAX_UNSEEN_CHANGE = 1e-14  # of a variance: a change that no log-density shows
 
@@ -483,7 +482,7 @@ class GaussianDensity(TunableDensity, LearningDensity):
     @cached_property
     def predictive(self) -> Predictive:
         """What a value of each class is expected to be, (n_classes,), by its own rows."""
-        epsilon = self._epsilon(self.everyone)
+        epsilon = self.family.var_smoothing * self.everyone.variance
         return self.family.predictive(self.own, self.everyone, epsilon, self._within)
 
     @cached_property
@@ -506,9 +505,6 @@ class GaussianDensity(TunableDensity, LearningDensity):
         parts = np.where(has, squares, 0.0), freedom, squares, n
         squares_of, freedom_of, typical, rows = (sums_of_others(part) for part in parts)
         return Spread(squares_of, freedom_of, typical), rows
-
-    def _epsilon(self, everyone: Statistics) -> Array:
-        return np.asarray(self.family.var_smoothing * everyone.variance)
 
     def _in(self, x: Array) -> tuple[Array, Array | float]:
         if self.transform is None:
@@ -538,7 +534,8 @@ class GaussianDensity(TunableDensity, LearningDensity):
         size = (n, len(own.n))
         with np.errstate(over="ignore"):
             variance = scale * np.exp(-log_gamma(np.asarray(shape), rng, size))
-        variance = np.clip(variance + self._epsilon(self.everyone), 1e-300, 1e300)
+        variance += self.family.var_smoothing * self.everyone.variance
+        variance = np.clip(variance, 1e-300, 1e300)
         mean = centre + rng.standard_normal(size) * np.sqrt(variance / strength)
         apart = (g[None, :, None] - mean[:, None, :]) ** 2 / variance[:, None, :]
         scores = -0.5 * (np.log(2.0 * np.pi * variance)[:, None, :] + apart)
@@ -580,31 +577,22 @@ class GaussianDensity(TunableDensity, LearningDensity):
             moments = Moments.of_values(self._in(moments.values())[0], moments.counts)
         return moments, moments.pooled()
 
-    def _recount(self, moments: Moments, x: Array, own: Index, weight: Array) -> Counts:
-        """n, mean and sum of squares of classes, each without a row."""
-        if isinstance(self.counted, GridCounts):
-            x = self._in(self.counted.value_of(x))[0]
-        return moments.without(own, np.zeros_like(own), x, weight)
-
-    def _own_without(self, x: Array, g: Array, own: Index, weight: Array | float) -> Statistics:
-        """Of the row's own class, after the row is taken out; shapes broadcast."""
+    def _without(self, x: Array, g: Array, own: Index | None, weight: Array | float) -> Statistics:
+        """Of the row's own class, after the row is taken out, or of all classes together where
+        `own` is None; shapes broadcast."""
+        everyone, statistics = own is None, self.own
+        if own is None:
+            own, statistics = np.zeros(1, dtype=np.intp), self.everyone
+        of_class = own
         shape = np.broadcast_shapes(x.shape, own.shape, np.shape(weight))
 
-        def recount(at: Cells) -> Counts:
-            rows = (np.broadcast_to(part, shape)[at] for part in (x, own, weight))
-            return self._recount(self._moments[0], *rows)
+        def recount(at: Cells) -> tuple[Array, Array, Array]:
+            value, k, taken = (np.broadcast_to(part, shape)[at] for part in (x, of_class, weight))
+            if isinstance(self.counted, GridCounts):
+                value = self._in(self.counted.value_of(value))[0]
+            return self._moments[everyone].without(k, np.zeros_like(k), value, taken)
 
-        return Statistics(*(part[own] for part in self.own)).without(g, weight, recount)
-
-    def _everyone_without(self, x: Array, g: Array, weight: Array | float) -> Statistics:
-        """Of all classes together."""
-        shape = np.broadcast_shapes(x.shape, np.shape(weight))
-
-        def recount(at: Cells) -> Counts:
-            value, taken = (np.broadcast_to(part, shape)[at] for part in (x, weight))
-            return self._recount(self._moments[1], value, np.zeros(len(value), np.intp), taken)
-
-        return self.everyone.without(g, weight, recount)
+        return Statistics(*(part[own] for part in statistics)).without(g, weight, recount)
 
     def own_without(self, x: Array, own: Index, weight: Array | float) -> Array:
         """log p(x | c) by the rows of the row's own class, after the row is taken out; shapes
@@ -618,8 +606,8 @@ class GaussianDensity(TunableDensity, LearningDensity):
         weight : float or float64 array
         """
         g, slope = self._in(x)
-        everyone = self._everyone_without(x, g, weight)
-        left = self._own_without(x, g, own, weight)
+        everyone = self._without(x, g, None, weight)
+        left = self._without(x, g, own, weight)
         others, rows = self._others
         typical = (others.typical[own] + left.squares) / np.maximum(rows[own] + left.n, TINY)
         has = self.family.has_spread(left, typical)
@@ -629,21 +617,23 @@ class GaussianDensity(TunableDensity, LearningDensity):
             others.freedom[own] + np.where(has, freedom, 0.0),
             typical,
         )
-        predictive = self.family.predictive(left, everyone, self._epsilon(everyone), within)
+        epsilon = self.family.var_smoothing * everyone.variance
+        predictive = self.family.predictive(left, everyone, epsilon, within)
         return np.asarray(log_density(g, predictive) + slope)
 
     def without(self, x: Array, own: Index, weight: Array) -> Array:
         g, slope = self._in(x)
-        everyone = self._everyone_without(x, g, weight)
-        epsilon = self._epsilon(everyone)
-        moved = np.abs(epsilon - self._epsilon(self.everyone)).max(initial=0.0)
+        everyone = self._without(x, g, None, weight)
+        epsilon = self.family.var_smoothing * everyone.variance
+        before = self.family.var_smoothing * self.everyone.variance
+        moved = np.abs(epsilon - before).max(initial=0.0)
         rows = np.arange(len(x))
         # what a class without spread borrows changes with every row
         if self.all_have_spread and moved <= MAX_UNSEEN_CHANGE * self.predictive.variance.min():
             scores = self.log_density(x)
             scores[rows, own] = self.own_without(x, own, weight)
             return np.asarray(scores)
-        left = self._own_without(x, g, own, weight)
+        left = self._without(x, g, own, weight)
         classes = Statistics(*(np.repeat(part[None, :], len(x), axis=0) for part in self.own))
         for part, mine in zip(classes, left, strict=True):
             part[rows, own] = mine

@@ -40,12 +40,10 @@ from tallybayes.tokens.prose import are_prose
 
 __all__ = [
     "PROSE",
+    "ColumnReader",
     "TextTerms",
-    "choices_fit",
-    "choose_columns",
     "prose_as_terms",
     "prose_columns",
-    "read_columns",
 ]
 
 Array = NDArray[np.float64]
@@ -62,21 +60,38 @@ def _parts(n: int, least: int = 1) -> list[slice]:
     return [slice(start, start + step) for start in range(0, n, step)]
 
 
-class _Reader:
-    """Reads the columns of one tally."""
+class ColumnReader:
+    """Reads the columns of one tally.
+
+    Parameters
+    ----------
+    tally : TableTally
+        With a schema that joins by name.
+    names : list of str
+        All columns, those without a value too.
+    classes : float64 array (n_classes,)
+        Class counts, smoothed as the class prior is.
+    reading : Reading
+    warned : set
+        What the model has warned of already; see :func:`~tallybayes.errors.warn_user`.
+
+    Attributes
+    ----------
+    undeclared : list of str
+        The columns of numbers whose family is not declared.
+    """
+
+    undeclared: list[str]
 
     def __init__(
         self,
         tally: TableTally,
+        names: list[str],
         classes: Array,
         reading: Reading,
-        choices: Mapping[str, ReadAs],
         warned: set[Hashable],
     ) -> None:
-        self.tally = tally
-        self.choices = choices
-        self.readings: dict[str, Any] = {}
-        self.warned = warned
+        self.names, self.warned = names, warned
         self.rows = tally.classes.count
         self.row_weights = tally.classes.row_weights
         self.classes = classes
@@ -98,26 +113,80 @@ class _Reader:
         self.tuning = Tuning(self.criterion, scale, self.row_weights)
         self.plain = replace(UNDECLARED, ddof=one, pooled_rows=one, estimate=self.estimate)
         self.here = {c.key: (c, t) for c, t in zip(tally.schema.groups, tally.groups, strict=True)}
+        what, grouped = self.declared, self.declared.grouped
+        self.undeclared = [
+            name
+            for name in names
+            if ((name,), "moments") in self.here
+            and name not in grouped
+            and not what.left_out(name)
+            and what.families.get(name) is None
+        ]
 
-    def read(self, name: str) -> ColumnReading:
-        """One column that is in no group."""
+    def choose(self, names: list[str]) -> dict[str, ReadAs]:
+        """What columns of numbers whose family is not declared are best read as."""
+        columns = [self._counted_numbers(name) for name in names]
+        alpha, weights, plain = self.alpha_of_bins, self.row_weights, self.plain
+        found = in_threads(
+            lambda some: choose(columns[some], self.classes, alpha, plain, weights),
+            _parts(len(columns)),
+        )
+        return dict(zip(names, [choice for part in found for choice in part], strict=True))
+
+    def can_choose(self, choices: Mapping[str, ReadAs]) -> bool:
+        """Whether :meth:`choose` can find these."""
+        unit = self.row_weights.overall
+        return choices.keys() <= set(self.undeclared) and all(
+            can_read_as(choice, self._counted_numbers(name)[1], unit)
+            for name, choice in choices.items()
+        )
+
+    def read(self, choices: Mapping[str, ReadAs]) -> list[ColumnReading]:
+        """Each column's family and parameters, in the order of the names; `choices` are what
+        :meth:`choose` found, by column."""
+        read: dict[str, ColumnReading] = {}
+        for members, family in self.declared.groups.items():
+            read |= self._group(members, family)
+        missing = [name for name in self.undeclared if name not in choices]
+        choices = {**choices, **self.choose(missing)} if missing else choices
+        given = [choices[name] for name in self.undeclared]
+        columns = [self._counted_numbers(name) for name in self.undeclared]
+        alpha, weights, plain = self.alpha_of_bins, self.row_weights, self.plain
+        found = in_threads(
+            lambda some: read_each_as(given[some], columns[some], alpha, plain, weights),
+            _parts(len(columns), MAX_COLUMNS_AT_ONCE),
+        )
+        as_chosen = [one for part in found for one in part]
+        for name, choice, reading in zip(self.undeclared, given, as_chosen, strict=True):
+            per_row = choice.likelihood / max(
+                float(self._counted_numbers(name).grid.counts.sum()), 1e-300
+            )
+            why = f"best by leave-one-out ({per_row:.4f} nats a row)"
+            read[name] = self._numbers(name, reading, why)
+        return [read[name] if name in read else self._column(name) for name in self.names]
+
+    def _column(self, name: str) -> ColumnReading:
+        """One column that is in no group, and whose family was not chosen."""
         if self.declared.left_out(name):
             return ColumnReading(name, "anything", "left out", "declared", None)
         if ((name,), "moments") in self.here:  # with levels beside them, perhaps
-            return self._numbers(name)
+            assumed = name in self.declared.assumed
+            family = self.plain if assumed else self.declared.families[name]
+            reading = family.likelihood(self._counted_numbers(name), self.context)
+            return self._numbers(name, reading, "declared")
         if ((name,), "levels") in self.here or self.declared.levels(name):
             return self._levels(name)
         if ((name,), "terms") in self.here:
             return self._text(name)
         return ColumnReading(name, "nothing yet", "left out", "no value was seen", None)
 
-    def _context(self, name: str) -> Context:
-        """What a column is read with: the model's alpha is in rows of weight 1 where its family is
-        declared, else in effective rows where these weigh more than 1."""
-        return self.context if self.declared.by_user(name) else self.undeclared_context
-
-    def _in_effective_rows(self, name: str) -> bool:
-        return self.declared_alpha and not self.declared.by_user(name)
+    def _context(self, name: str) -> tuple[Context, bool]:
+        """What a column is read with, and whether its smoothing grows with the weight of an
+        effective row: the model's alpha is in rows of weight 1 where its family is declared, else
+        in effective rows where these weigh more than 1."""
+        if self.declared.families.get(name) is not None and name not in self.declared.assumed:
+            return self.context, False
+        return self.undeclared_context, self.declared_alpha
 
     # ---- strings ---------------------------------------------------------------------------------
     def _levels(self, name: str) -> ColumnReading:
@@ -133,7 +202,7 @@ class _Reader:
             warn_of_identifier(name, counts, self.warned)
             return ColumnReading(name, "strings", "left out", "all strings are different", None)
         family = family or Categorical(estimate=self.estimate)
-        context = self._context(name)
+        context, in_effective_rows = self._context(name)
         counted = CountedLevels(levels, counts, n_levels, self._missing(counts))
         levels, law, what, grows = family.likelihood(counted, context)
         law, alpha = self.tuning.of_law(law, context.alpha if family.follows else None)
@@ -146,7 +215,7 @@ class _Reader:
             unseen=getattr(family, "unseen", None) or self.unseen,
             follows=family.follows,
             grows=grows,
-            in_effective_rows=family.follows and self._in_effective_rows(name),
+            in_effective_rows=family.follows and in_effective_rows,
         )
         why = "declared" if name in self.declared.families else "strings are levels"
         what, is_usual = what + self._chosen_alpha(alpha), name not in self.declared.families
@@ -195,7 +264,8 @@ class _Reader:
         counts = np.concatenate([there[:, None], counts], axis=1)
         levels = [A_NUMBER, *strings]
         kinds = CountedLevels(levels, counts, len(levels), self._missing(counts))
-        law = Categorical().likelihood(kinds, self._context(name)).law
+        context, in_effective_rows = self._context(name)
+        law = Categorical().likelihood(kinds, context).law
         return KindsPart(
             columns=(name,),
             n_classes=len(self.rows),
@@ -203,7 +273,7 @@ class _Reader:
             levels=levels,
             has_missing=self.missing == "level",
             unseen=self.unseen,
-            in_effective_rows=self._in_effective_rows(name),
+            in_effective_rows=in_effective_rows,
         )
 
     def _counted_numbers(self, name: str) -> NumberCounts:
@@ -215,67 +285,19 @@ class _Reader:
         assert isinstance(grid, GridCounts)
         return NumberCounts(moments, grid)
 
-    def choose(self, names: list[str]) -> dict[str, ReadAs]:
-        """What columns of numbers whose family is not declared are best read as."""
-        columns = [self._counted_numbers(name) for name in names]
-        alpha, weights, plain = self.alpha_of_bins, self.row_weights, self.plain
-        found = in_threads(
-            lambda some: choose(columns[some], self.classes, alpha, plain, weights),
-            _parts(len(columns)),
-        )
-        return dict(zip(names, [choice for part in found for choice in part], strict=True))
-
-    def read_undeclared(self, names: list[str]) -> None:
-        """Reads the columns of numbers whose family is not declared as it was chosen."""
-        names = self.undeclared(names)
-        missing = [name for name in names if name not in self.choices]
-        self.choices = {**self.choices, **self.choose(missing)}
-        choices = [self.choices[name] for name in names]
-        columns = [self._counted_numbers(name) for name in names]
-        alpha, weights, plain = self.alpha_of_bins, self.row_weights, self.plain
-        found = in_threads(
-            lambda some: read_each_as(choices[some], columns[some], alpha, plain, weights),
-            _parts(len(columns), MAX_COLUMNS_AT_ONCE),
-        )
-        self.readings = dict(zip(names, [one for part in found for one in part], strict=True))
-
-    def undeclared(self, names: list[str]) -> list[str]:
-        """The columns of numbers whose family is not declared."""
-        what = self.declared
-        grouped = {name for members in what.groups for name in members}
-        return [
-            name
-            for name in names
-            if ((name,), "moments") in self.here
-            and name not in grouped
-            and not what.left_out(name)
-            and what.families.get(name) is None
-        ]
-
-    def _numbers(self, name: str) -> ColumnReading:
+    def _numbers(self, name: str, reading: Any, why: str) -> ColumnReading:
+        """A column of numbers by what its family makes of the counts."""
         counted = self._counted_numbers(name)
-        grid = counted.grid
-        family = self.declared.families.get(name)
-        why = "declared"
-        if name in self.declared.assumed:
-            family = self.plain
-        if family is not None:
-            reading = family.likelihood(counted, self.context)
-        else:
-            reading = self.readings[name]
-            per_row = self.choices[name].likelihood / max(float(grid.counts.sum()), 1e-300)
-            why = f"best by leave-one-out ({per_row:.4f} nats a row)"
         kinds = self._kinds(name, counted)
-        reading, alpha = reading.tuned(self.tuning, grid)
+        reading, alpha = reading.tuned(self.tuning, counted.grid)
         part = part_of((name,), reading, len(self.rows), kinds)
         what = reading.what + self._chosen_alpha(alpha)
         holds = "numbers"
         if part.strings:
             n = len(part.strings)
             holds, what = "numbers and strings", f"{what}, {n} level{'s'[: n != 1]} beside"
-        return ColumnReading(
-            name, holds, what, why, part, alpha, reading.brief, is_usual=family is None
-        )
+        is_usual = why != "declared"
+        return ColumnReading(name, holds, what, why, part, alpha, reading.brief, is_usual=is_usual)
 
     # ---- text ------------------------------------------------------------------------------------
     def _text(self, name: str) -> ColumnReading:
@@ -290,7 +312,7 @@ class _Reader:
         return ColumnReading(name, "text", likelihood.in_schema, why, part)
 
     # ---- groups ----------------------------------------------------------------------------------
-    def read_group(self, names: tuple[str, ...], family: Any) -> dict[str, ColumnReading]:
+    def _group(self, names: tuple[str, ...], family: Any) -> dict[str, ColumnReading]:
         """The columns of a group, by name."""
         _, tally = self.here.get((names, family.together), (None, None))
         group = family.likelihood_together(names, tally, self.context)
@@ -301,63 +323,6 @@ class _Reader:
         part = part_of(names, group, len(self.rows))
         what = group.in_schema + self._chosen_alpha(alpha)
         return {n: ColumnReading(n, group.holds, what, "declared", part, alpha) for n in names}
-
-
-def choose_columns(
-    tally: TableTally, names: list[str], classes: Array, reading: Reading
-) -> dict[str, ReadAs]:
-    """What each column of numbers whose family is not declared is best read as; parameters are
-    those of :func:`read_columns`."""
-    reader = _Reader(tally, classes, reading, {}, set())
-    return reader.choose(reader.undeclared(names))
-
-
-def choices_fit(
-    choices: Mapping[str, ReadAs],
-    tally: TableTally,
-    names: list[str],
-    classes: Array,
-    reading: Reading,
-) -> bool:
-    """Whether :func:`choose_columns` can find these; other parameters are its own."""
-    reader = _Reader(tally, classes, reading, {}, set())
-    unit = reader.row_weights.overall
-    return choices.keys() <= set(reader.undeclared(names)) and all(
-        can_read_as(choice, reader._counted_numbers(name)[1], unit)
-        for name, choice in choices.items()
-    )
-
-
-def read_columns(
-    tally: TableTally,
-    names: list[str],
-    classes: Array,
-    reading: Reading,
-    choices: Mapping[str, ReadAs],
-    warned: set[Hashable],
-) -> list[ColumnReading]:
-    """Each column's family and parameters, in the order of `names`.
-
-    Parameters
-    ----------
-    tally : TableTally
-        With a schema that joins by name.
-    names : list of str
-        All columns, those without a value too.
-    classes : float64 array (n_classes,)
-        Class counts, smoothed as the class prior is.
-    reading : Reading
-    choices : mapping
-        By column, what :func:`choose_columns` found.
-    warned : set
-        What the model has warned of already; see :func:`~tallybayes.errors.warn_user`.
-    """
-    reader = _Reader(tally, classes, reading, choices, warned)
-    grouped: dict[str, ColumnReading] = {}
-    for members, family in reading.declared.groups.items():
-        grouped |= reader.read_group(members, family)
-    reader.read_undeclared(names)
-    return [grouped[name] if name in grouped else reader.read(name) for name in names]
 
 
 # ---- columns of strings that are read as text because they are prose -----------------------------
@@ -409,8 +374,6 @@ def _levels(tally: TableTally) -> Iterator[tuple[str, Columns, LevelCounts]]:
 def prose_as_terms(tally: TableTally, names: Container[str]) -> TableTally:
     """The same rows, the levels of some columns as the terms of documents."""
     as_terms = {name: _terms(name, tally, c, g) for name, c, g in _levels(tally) if name in names}
-    if not as_terms:
-        return tally
     groups: list[Group] = []
     for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
         name = columns.names[0] if columns.names else ""

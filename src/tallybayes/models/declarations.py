@@ -154,10 +154,6 @@ class Declared:
         families = {name: family for name, family in self.families.items() if name not in names}
         return replace(self, families=families)
 
-    def by_user(self, name: str) -> bool:
-        """Whether somebody declared the family of a column that is in no group."""
-        return self.families.get(name) is not None and name not in self.assumed
-
     def left_out(self, name: str) -> bool:
         return name in self.columns_left_out
 

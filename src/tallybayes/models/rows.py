@@ -532,9 +532,9 @@ def _are_numbers(levels: LevelCounts, grid: GridCounts) -> bool:
 def as_read(tally: TableTally) -> TableTally:
     """The same rows, each mixed column as it is read: as levels, or as numbers with the strings
     that are not numbers beside them."""
-    mixed = _mixed(tally)
-    if not mixed:
+    if not tally.schema.mixed:
         return tally
+    mixed = _mixed(tally)
     groups: list[Group] = []
     for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
         name = columns.names[0] if columns.names else ""

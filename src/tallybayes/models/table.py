@@ -14,12 +14,10 @@ from tallybayes.families.choice import ReadAs
 from tallybayes.models.base import Model, kept, same
 from tallybayes.models.calibration import Calibration
 from tallybayes.models.columns import (
+    ColumnReader,
     TextTerms,
-    choices_fit,
-    choose_columns,
     prose_as_terms,
     prose_columns,
-    read_columns,
 )
 from tallybayes.models.data_warnings import Watched
 from tallybayes.models.declarations import ColumnReading, Declared, Reading
@@ -146,30 +144,28 @@ class TableModel(Model):
     def names(self) -> list[str]:
         """The model's columns: those that are declared or that a frame had, and the keys of dicts
         that have a value in more than :data:`MIN_KEY_SHARE` of the rows, or in none so far."""
-        return self._names(nothing_yet=True)
-
-    @kept
-    def required(self) -> list[str]:
-        """The columns that a frame has to have: without keys of dicts that had no value so far."""
-        return self._names(nothing_yet=False)
-
-    def _names(self, *, nothing_yet: bool) -> list[str]:
         seen, firm = self.seen
         if len(firm) == len(seen):
             return seen
         rows = values_of_columns(self.tally)
         bound = MIN_KEY_SHARE * float(self.tally.classes.count.sum())
-        return [
-            name
-            for name in seen
-            if name in firm or rows.get(name, 0.0) > bound or (nothing_yet and not rows.get(name))
-        ]
+        return [n for n in seen if n in firm or rows.get(n, 0.0) > bound or not rows.get(n)]
+
+    @kept
+    def required(self) -> list[str]:
+        """The columns that a frame has to have: without keys of dicts that had no value so far."""
+        seen, firm = self.seen
+        if len(firm) == len(seen):
+            return seen
+        rows = values_of_columns(self.tally)
+        return [name for name in self.names if name in firm or rows.get(name)]
 
     @kept
     def tally_read(self) -> TableTally:
         """The tally with each column that holds numbers and strings, and each column of prose, as
         it is read."""
-        return prose_as_terms(self._one_kind_each, self.prose)
+        mixed = self._one_kind_each
+        return prose_as_terms(mixed, self.prose) if self.prose else mixed
 
     @kept
     def _one_kind_each(self) -> TableTally:
@@ -230,37 +226,35 @@ class TableModel(Model):
     @kept
     def columns_read(self) -> list[ColumnReading]:
         """Each column's family and parameters."""
-        choices, classes = self.choices, self._smoothed_classes()
-        return read_columns(
-            self.tally_read, self.names, classes, self.reading, choices, self.warned
-        )
+        return self._reader.read(self.choices)
 
-    def _smoothed_classes(self) -> Array:
-        """Class counts, smoothed as the class prior is; a declared class_alpha is in effective rows
-        here, so that a common factor on all weights does not change what is chosen."""
+    @kept
+    def _reader(self) -> ColumnReader:
+        """What reads the columns. A declared class_alpha is in effective rows here, so that a
+        common factor on all weights does not change what is chosen."""
         counts = self.tally.classes
         prior, unit = self.prior, counts.row_weights.overall
         log_prior = self.log_prior
         if prior.given is None and prior.alpha and unit != 1.0:
             log_prior = replace(prior, alpha=prior.alpha * unit).log(counts)
-        return np.asarray(np.exp(log_prior) * (float(counts.count.sum()) or 1.0))
+        classes = np.asarray(np.exp(log_prior) * (float(counts.count.sum()) or 1.0))
+        return ColumnReader(self.tally_read, self.names, classes, self.reading, self.warned)
 
     @kept
     def choices(self) -> dict[str, ReadAs]:
         """What each column of numbers whose family is not declared is read as."""
-        classes = self._smoothed_classes()
-        basis = (classes, self.reading._replace(scale=1.0), tuple(self.names))
+        reader = self._reader
+        basis = (reader.classes, self.reading._replace(scale=1.0), tuple(self.names))
         if self.made is None or not same(self.made.basis, basis):
-            found = choose_columns(self.tally_read, self.names, classes, self.reading)
-            self.made = MadeChoices(found, basis)
+            self.made = MadeChoices(reader.choose(reader.undeclared), basis)
         return self.made.choices
 
     def take_choices(self, choices: dict[str, ReadAs]) -> bool:
         """Takes over what :attr:`choices` were for the same counts; whether they can be these."""
-        classes = self._smoothed_classes()
-        if not choices_fit(choices, self.tally_read, self.names, classes, self.reading):
+        reader = self._reader
+        if not reader.can_choose(choices):
             return False
-        basis = (classes, self.reading._replace(scale=1.0), tuple(self.names))
+        basis = (reader.classes, self.reading._replace(scale=1.0), tuple(self.names))
         self.made = MadeChoices(choices, basis)
         return True
 

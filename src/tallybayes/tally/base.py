@@ -394,20 +394,19 @@ class ClassCounts(Tally):
     @property
     def pooled_effective_rows(self) -> float:
         """Kish's effective number of rows, all classes together."""
-        return float(effective_rows(*self._pooled())[0])
+        pooled = self.count.sum(keepdims=True), self.squared_weights.sum(keepdims=True)
+        return float(effective_rows(*pooled)[0])
 
     @property
     def pooled_row_weight(self) -> float:
         """The weight of one effective row, all classes together; 1 where nothing was counted."""
-        return float(effective_row_weight(*self._pooled())[0])
+        pooled = self.count.sum(keepdims=True), self.squared_weights.sum(keepdims=True)
+        return float(effective_row_weight(*pooled)[0])
 
     @property
     def row_weights(self) -> RowWeights:
         """The weight of one effective row, of each class and of all together."""
         return RowWeights(self.row_weight[:, None], self.pooled_row_weight)
-
-    def _pooled(self) -> tuple[Array, Array]:
-        return self.count.sum(keepdims=True), self.squared_weights.sum(keepdims=True)
 
     def settle(self, before: Self, *, decayed: float = 0.0) -> None:
         """As for every tally; and where the rest of the squared weights cannot be that of rows, the
