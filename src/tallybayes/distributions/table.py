@@ -679,38 +679,6 @@ def names_of(columns: Sequence[ClassConditional]) -> list[str]:
 
 
 # ---- A group of correlated columns of a table as a distribution, one for each class --------------
-class PartOfGroup:
-    """Some columns of a group as it scores them: the others are missing values.
-
-    Parameters
-    ----------
-    whole : CorrelatedPart or PartOfGroup
-    index : list of int
-        Which of its columns.
-    """
-
-    whole: CorrelatedPart | PartOfGroup
-    index: list[int]
-
-    def __init__(self, whole: CorrelatedPart | PartOfGroup, index: list[int]) -> None:
-        self.whole, self.index = whole, index
-        self.columns: tuple[str, ...] = tuple(whole.columns[j] for j in index)
-
-    def scored(self, values: Array) -> Array:
-        """log p(x | c), (n_rows, n_classes), of rows (n_rows, n_columns), NaN for missing
-        values."""
-        wide = np.full((len(values), len(self.whole.columns)), np.nan)
-        wide[:, self.index] = values
-        return self.whole.scored(wide)
-
-    def contributions(self, x: Table) -> dict[str, Array]:
-        """What each column adds, (n_rows, n_classes), in nats, by name."""
-        nothing = Empty(x.n_rows)
-        others = {n: nothing for n in self.whole.columns if n not in self.columns}
-        shares = self.whole.contributions(Table({**x.columns, **others}, x.n_rows, x.named))
-        return {name: shares[name] for name in self.columns}
-
-
 class GroupOfNumbers(ArrayConditional):
     """x | c ~ N(μ_c, Σ_c), or a multivariate Student-t if the parameters are integrated out; events
     are rows of the group's columns. A missing value, NaN, is left out: the other columns have their
@@ -731,7 +699,7 @@ class GroupOfNumbers(ArrayConditional):
         One a class.
     """
 
-    part: CorrelatedPart | PartOfGroup
+    part: CorrelatedPart
 
     def __init__(self, part: CorrelatedPart, classes: NDArray[Any]) -> None:
         super().__init__(classes, part.columns)
@@ -748,7 +716,6 @@ class GroupOfNumbers(ArrayConditional):
         twin = copy(self)
         twin.__dict__.pop("frozen", None)
         ArrayConditional.__init__(twin, self.classes, [self.features[j] for j in index])
-        twin.part = PartOfGroup(self.part, index)
         twin._centre = self._centre[:, index]
         twin._scale = self._scale[:, index][:, :, index]
         twin._root = np.asarray(np.linalg.cholesky(twin._scale), dtype=np.float64)
@@ -768,7 +735,10 @@ class GroupOfNumbers(ArrayConditional):
 
     def _log_prob(self, x: NDArray[Any]) -> Array:
         infinite = np.isinf(x)
-        scores = self.part.scored(np.where(infinite, 0.0, x))
+        wide = np.full((len(x), len(self.part.columns)), np.nan)  # others of the group are missing
+        wide[:, [self.part.columns.index(name) for name in self.features]] = x
+        wide[np.isinf(wide)] = 0.0
+        scores = self.part.scored(wide)
         scores[infinite.any(axis=1)] = -np.inf
         return scores
 
@@ -920,7 +890,10 @@ class ProductOfColumns(ClassConditional):
         table = self._read(x)
         scores = np.zeros((table.n_rows, len(self.classes)))
         for column in self.columns:
-            for share in column.part.contributions(table).values():
+            # of a group in part, the other columns are missing values
+            own = {name: table.columns[name] for name in column.features if name in table.columns}
+            some = Table(own, table.n_rows, table.named)
+            for share in column.part.contributions(some).values():
                 scores += share
         return scores
 

@@ -671,7 +671,8 @@ class GroupPart(Part):
     """
 
     def matrix(self, x: Table) -> Array:
-        """Their numbers, float64 (n_rows, n_columns), NaN for missing values.
+        """Their numbers, float64 (n_rows, n_columns), NaN for missing values and for columns that
+        the table lacks.
 
         Raises
         ------
@@ -680,7 +681,7 @@ class GroupPart(Part):
         """
         wide = np.empty((x.n_rows, len(self.columns)))
         for j, name in enumerate(self.columns):
-            wide[:, j] = values_of(name, x.columns[name])
+            wide[:, j] = values_of(name, x.columns.get(name, Empty(x.n_rows)))
         return wide
 
     def drawn(self, x: Table, rng: Any, n: int) -> Array:

@@ -134,8 +134,8 @@ class Binned(NumberFamily):
         """
         alpha = row_weights.overall * alpha if self.alpha is None else self.alpha
         what = f"binned, {bins.counts.shape[1]} bins"
-        follows = alpha if self.follows else None
-        return BinnedReading(bins.edges, _law(bins.counts, alpha), likelihood, what, follows)
+        of_model = alpha if self.alpha is None else None
+        return BinnedReading(bins.edges, _law(bins.counts, alpha), likelihood, what, of_model)
 
 
 class BestBins(NamedTuple):
