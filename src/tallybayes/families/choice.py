@@ -94,7 +94,7 @@ def choose(
     plain: Gaussian,
     row_weights: RowWeights = UNIT_ROWS,
 ) -> list[ReadAs]:
-    """The best reading of each column of numbers.
+    """The best reading of each column of numbers; of equal ones, the earlier.
 
     Parameters
     ----------
@@ -107,7 +107,41 @@ def choose(
         The Gaussian that is a candidate.
     row_weights : RowWeights
     """
-    return _Candidates(columns, classes, alpha, plain, row_weights).best()
+    one, candidates = row_weights.overall, _Candidates(columns, classes, alpha, plain, row_weights)
+    filled, counts, values = candidates.filled, candidates.counts, candidates.values
+    found = [ReadAs("gaussian", 0.0)] * len(columns)  # without a value all are equal
+    cells = candidates.cells()
+    gaussians = candidates.gaussians([_better(*pair) for pair in cells])
+    atoms = np.empty(len(filled), dtype=np.uint8)
+    _kernels.find_atoms(counts, values, len(classes), one, atoms)
+    for j, pair, likelihood, some in zip(filled, cells, gaussians, atoms, strict=True):
+        grid = columns[j].grid
+        at_atoms = atom_cells(grid, one) if some else None
+        if at_atoms is not None and any_nearly_constant(grid, at_atoms, one):
+            likelihood = -np.inf
+        best = _better(_better(ReadAs("gaussian", likelihood), pair[0]), pair[1])
+        if at_atoms is not None and not at_atoms.all():
+            beside = Pooled.beside_atoms(plain, grid, at_atoms)
+            likelihood = beside.likelihood(grid, classes, row_weights)
+            # to name a value costs log n nats: so much each atom has to gain
+            nats = float(np.log(grid.counts.sum() / one))
+            if likelihood - len(beside.atoms) * one * nats > best.likelihood:
+                best = ReadAs("atoms", likelihood)
+        found[j] = best
+    # a negative binomial, where that is better
+    has_atoms = dict(zip(filled, atoms, strict=True))
+    as_counts = {
+        j: (k, x, CLEARLY_WORSE * found[j].likelihood)
+        for j, k, x in zip(filled, counts, values, strict=True)
+    }
+    scores = score_counts(as_counts, classes, candidates.row, one, MIN_POOLED_ROWS * one)
+    for j, likelihood in scores.items():
+        best = _better(found[j], ReadAs("counts", likelihood))
+        if best is found[j]:
+            continue
+        if not has_atoms[j] or is_of_counts(columns[j].grid, one):
+            found[j] = best
+    return found
 
 
 class _Candidates:
@@ -132,45 +166,7 @@ class _Candidates:
         by_class = np.broadcast_to(row_weights.by_class[:, 0], classes.shape)
         self.row = np.ascontiguousarray(by_class)
 
-    def best(self) -> list[ReadAs]:
-        """The best reading of each column; of equal ones, the earlier."""
-        found = [ReadAs("gaussian", 0.0)] * len(self.columns)  # without a value all are equal
-        cells = self._cells()
-        gaussians = self._gaussians([_better(*pair) for pair in cells])
-        atoms = np.empty(len(self.filled), dtype=np.uint8)
-        n_classes = len(self.classes)
-        _kernels.find_atoms(self.counts, self.values, n_classes, self.one, atoms)
-        for j, pair, likelihood, some in zip(self.filled, cells, gaussians, atoms, strict=True):
-            grid = self.columns[j].grid
-            at_atoms = atom_cells(grid, self.one) if some else None
-            if at_atoms is not None and any_nearly_constant(grid, at_atoms, self.one):
-                likelihood = -np.inf
-            best = _better(_better(ReadAs("gaussian", likelihood), pair[0]), pair[1])
-            if at_atoms is not None and not at_atoms.all():
-                beside = Pooled.beside_atoms(self.plain, grid, at_atoms)
-                likelihood = beside.likelihood(grid, self.classes, self.row_weights)
-                # to name a value costs log n nats: so much each atom has to gain
-                nats = float(np.log(grid.counts.sum() / self.one))
-                if likelihood - len(beside.atoms) * self.one * nats > best.likelihood:
-                    best = ReadAs("atoms", likelihood)
-            found[j] = best
-        # a negative binomial, where that is better
-        has_atoms = dict(zip(self.filled, atoms, strict=True))
-        columns = {
-            j: (counts, values, CLEARLY_WORSE * found[j].likelihood)
-            for j, counts, values in zip(self.filled, self.counts, self.values, strict=True)
-        }
-        pooled = MIN_POOLED_ROWS * self.one
-        scores = score_counts(columns, self.classes, self.row, self.one, pooled)
-        for j, likelihood in scores.items():
-            best = _better(found[j], ReadAs("counts", likelihood))
-            if best is found[j]:
-                continue
-            if not has_atoms[j] or is_of_counts(self.columns[j].grid, self.one):
-                found[j] = best
-        return found
-
-    def _cells(self) -> list[tuple[ReadAs, ReadAs]]:
+    def cells(self) -> list[tuple[ReadAs, ReadAs]]:
         """The best bins and the best smoothed density of each column that has values."""
         n = len(self.filled)
         bins = np.empty((n, len(CANDIDATES)))
@@ -204,7 +200,7 @@ class _Candidates:
             for i, score, k, dense in found
         ]
 
-    def _gaussians(self, others: list[ReadAs]) -> list[float]:
+    def gaussians(self, others: list[ReadAs]) -> list[float]:
         """L of the Gaussian of each column that has values; where it is below that of another
         reading, any number below that."""
         plain, columns = self.plain, [self.columns[j] for j in self.filled]

@@ -156,29 +156,22 @@ class ColumnReader:
             lambda some: read_each_as(given[some], columns[some], alpha, plain, weights),
             _parts(len(columns), MAX_COLUMNS_AT_ONCE),
         )
-        as_chosen = [one for part in found for one in part]
-        for name, choice, reading in zip(self.undeclared, given, as_chosen, strict=True):
-            per_row = choice.likelihood / max(
-                float(self._counted_numbers(name).grid.counts.sum()), 1e-300
-            )
-            why = f"best by leave-one-out ({per_row:.4f} nats a row)"
-            read[name] = self._numbers(name, reading, why)
-        return [read[name] if name in read else self._column(name) for name in self.names]
-
-    def _column(self, name: str) -> ColumnReading:
-        """One column that is in no group, and whose family was not chosen."""
-        if self.declared.left_out(name):
-            return ColumnReading(name, "anything", "left out", "declared", None)
-        if ((name,), "moments") in self.here:  # with levels beside them, perhaps
-            assumed = name in self.declared.assumed
-            family = self.plain if assumed else self.declared.families[name]
-            reading = family.likelihood(self._counted_numbers(name), self.context)
-            return self._numbers(name, reading, "declared")
-        if ((name,), "levels") in self.here or self.declared.levels(name):
-            return self._levels(name)
-        if ((name,), "terms") in self.here:
-            return self._text(name)
-        return ColumnReading(name, "nothing yet", "left out", "no value was seen", None)
+        as_chosen = dict(zip(self.undeclared, [one for part in found for one in part], strict=True))
+        for name in self.names:
+            if name in read:
+                continue
+            if self.declared.left_out(name):
+                read[name] = ColumnReading(name, "anything", "left out", "declared", None)
+            elif ((name,), "moments") in self.here:  # with levels beside them, perhaps
+                read[name] = self._numbers(name, as_chosen.get(name), choices.get(name))
+            elif ((name,), "levels") in self.here or self.declared.levels(name):
+                read[name] = self._levels(name)
+            elif ((name,), "terms") in self.here:
+                read[name] = self._text(name)
+            else:
+                why = "no value was seen"
+                read[name] = ColumnReading(name, "nothing yet", "left out", why, None)
+        return [read[name] for name in self.names]
 
     def _context(self, name: str) -> tuple[Context, bool]:
         """What a column is read with, and whether its smoothing grows with the weight of an
@@ -285,9 +278,17 @@ class ColumnReader:
         assert isinstance(grid, GridCounts)
         return NumberCounts(moments, grid)
 
-    def _numbers(self, name: str, reading: Any, why: str) -> ColumnReading:
-        """A column of numbers by what its family makes of the counts."""
-        counted = self._counted_numbers(name)
+    def _numbers(self, name: str, reading: Any, choice: ReadAs | None) -> ColumnReading:
+        """A column of numbers by a choice, and what that makes of the counts; by its declared
+        family where nothing was chosen."""
+        counted, why = self._counted_numbers(name), "declared"
+        if reading is None or choice is None:
+            assumed = name in self.declared.assumed
+            family = self.plain if assumed else self.declared.families[name]
+            reading = family.likelihood(counted, self.context)
+        else:
+            per_row = choice.likelihood / max(float(counted.grid.counts.sum()), 1e-300)
+            why = f"best by leave-one-out ({per_row:.4f} nats a row)"
         kinds = self._kinds(name, counted)
         reading, alpha = reading.tuned(self.tuning, counted.grid)
         part = part_of((name,), reading, len(self.rows), kinds)
