@@ -54,12 +54,6 @@ MAX_COLUMNS_AT_ONCE = 128
 """Columns that are looked at together, so that what is computed of them stays small."""
 
 
-def _parts(n: int, least: int = 1) -> list[slice]:
-    """Parts of n columns, of at least so many, that are looked at together, each by one thread."""
-    step = max(least, min(MAX_COLUMNS_AT_ONCE, -(-n // get_num_threads())))
-    return [slice(start, start + step) for start in range(0, n, step)]
-
-
 class ColumnReader:
     """Reads the columns of one tally.
 
@@ -127,9 +121,11 @@ class ColumnReader:
         """What columns of numbers whose family is not declared are best read as."""
         columns = [self._counted_numbers(name) for name in names]
         alpha, weights, plain = self.alpha_of_bins, self.row_weights, self.plain
+        n = len(columns)
+        step = max(1, min(MAX_COLUMNS_AT_ONCE, -(-n // get_num_threads())))
         found = in_threads(
             lambda some: choose(columns[some], self.classes, alpha, plain, weights),
-            _parts(len(columns)),
+            [slice(start, start + step) for start in range(0, n, step)],
         )
         return dict(zip(names, [choice for part in found for choice in part], strict=True))
 
@@ -152,9 +148,10 @@ class ColumnReader:
         given = [choices[name] for name in self.undeclared]
         columns = [self._counted_numbers(name) for name in self.undeclared]
         alpha, weights, plain = self.alpha_of_bins, self.row_weights, self.plain
+        starts = range(0, len(columns), MAX_COLUMNS_AT_ONCE)
         found = in_threads(
             lambda some: read_each_as(given[some], columns[some], alpha, plain, weights),
-            _parts(len(columns), MAX_COLUMNS_AT_ONCE),
+            [slice(start, start + MAX_COLUMNS_AT_ONCE) for start in starts],
         )
         as_chosen = dict(zip(self.undeclared, [one for part in found for one in part], strict=True))
         for name in self.names:
