@@ -54,9 +54,9 @@ COPIES = {
 def chosen(monkeypatch):
     """The columns that something is chosen for."""
     names = []
-    choose = table_reading._Reader.choose
+    choose = table_reading.ColumnReader.choose
     monkeypatch.setattr(
-        table_reading._Reader, "choose", lambda self, n: names.extend(n) or choose(self, n)
+        table_reading.ColumnReader, "choose", lambda self, n: names.extend(n) or choose(self, n)
     )
     return names
 
