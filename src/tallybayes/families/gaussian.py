@@ -163,8 +163,7 @@ class Gaussian(GaussianEstimate, NumberFamily, GroupFamily):
                 f"covariance is 'diag' (each column by itself) or 'full' (a group of columns "
                 f"together), got {self.covariance!r}"
             )
-        full = self.covariance == "full"
-        check_estimate(self, NormalInverseWishart if full else NormalInverseGamma)
+        check_estimate(self, NormalInverseWishart if self.full else NormalInverseGamma)
         for name in ("var_smoothing", "ddof", "min_variance", "pooled_rows"):
             rule = f"Gaussian takes a finite {name} from 0 on"
             value = number(rule, getattr(self, name))
@@ -175,12 +174,12 @@ class Gaussian(GaussianEstimate, NumberFamily, GroupFamily):
             raise ValueError(f"relative_to is 'largest' or 'feature', got {self.relative_to!r}")
         if self.transform not in (None, "log", "yeo-johnson"):
             raise ValueError(f"transform is None, 'log' or 'yeo-johnson', got {self.transform!r}")
-        if full and self.transform is not None:
+        if self.full and self.transform is not None:
             raise ValueError(
                 f"transform={self.transform!r} is for a single column: of a group with "
                 "covariance='full' the numbers are counted as they are; transform them before"
             )
-        if self.pooled_rows and (full or self.transform is not None):
+        if self.pooled_rows and (self.full or self.transform is not None):
             raise ValueError(
                 f"pooled_rows={self.pooled_rows:g} is for a single column that is read as it is: "
                 "leave out transform= and covariance='full', or pooled_rows"
@@ -189,7 +188,7 @@ class Gaussian(GaussianEstimate, NumberFamily, GroupFamily):
     # ---- as a family of columns of a table -------------------------------------------------------
     @property
     def together(self) -> Kind | None:
-        return "cross" if self.covariance == "full" else None
+        return "cross" if self.full else None
 
     @property
     def least(self) -> int:
@@ -222,7 +221,7 @@ class Gaussian(GaussianEstimate, NumberFamily, GroupFamily):
         prior = self.prior
         if isinstance(prior, NormalInverseWishart):
             prior = prior.of_one_column()
-        return replace(self, covariance="diag", prior=prior) if self.covariance == "full" else self
+        return replace(self, covariance="diag", prior=prior) if self.full else self
 
     def mean_variance(self, tally: Moments) -> MeanVariance:
         """μ and σ² of every class and column of a tally.

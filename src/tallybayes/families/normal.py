@@ -182,6 +182,11 @@ class GaussianEstimate:
     covariance: Literal["diag", "full"] = "diag"
 
     @property
+    def full(self) -> bool:
+        """Whether it is for a group of columns that are read together."""
+        return self.covariance == "full"
+
+    @property
     def column_prior(self) -> NormalInverseGamma | None:
         """The prior of a column by itself.
 
@@ -190,7 +195,7 @@ class GaussianEstimate:
         ValueError
             With a full covariance, which is for a group of columns.
         """
-        if self.covariance == "full" or isinstance(self.prior, NormalInverseWishart):
+        if self.full or isinstance(self.prior, NormalInverseWishart):
             raise ValueError(
                 "Gaussian(covariance='full') is for a group of columns of a NaiveBayes: "
                 "NaiveBayes(columns={('height', 'weight'): Gaussian(covariance='full')})"
