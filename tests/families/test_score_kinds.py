@@ -16,7 +16,8 @@ from reference import best_classes, normalise
 from reference.logs import ln_all
 from reference.rational import exact
 from tallybayes import scoring
-from tallybayes.engines.arrays import ArrayEngine
+from tallybayes.engines import arrays
+from tallybayes.engines.arrays import collect_array
 from tallybayes.errors import RuledOutWarning
 from tallybayes.families import (
     Bernoulli,
@@ -44,14 +45,14 @@ FORMS = {
 
 
 def counted(columns, x):
-    return ArrayEngine().collect(columns, x, CODES, K, None, whose="a test")
+    return collect_array(columns, x, CODES, K, None, whose="a test")
 
 
 def compiled(family, columns, x):
     found = counted(columns, x)
     parameters = family.parameters(found.tally, found.classes)
     log_prior = PRIOR.log(found.classes)
-    return ArrayEngine().compile(parameters, log_prior, found.columns, whose="a test"), log_prior
+    return arrays.compiled(parameters, log_prior, found.columns, whose="a test"), log_prior
 
 
 def log_prior_exactly():
@@ -198,9 +199,9 @@ def test_a_required_feature_that_is_absent_rules_its_class_out(form):
     x = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
     codes = np.array([0, 0, 1, 1], dtype=np.int32)
     columns = Columns(kind="sums", n_features=2, threshold=0.0)
-    found = ArrayEngine().collect(columns, x, codes, 2, None, whose="a test")
+    found = collect_array(columns, x, codes, 2, None, whose="a test")
     parameters = Bernoulli(0.0, 0.0).parameters(found.tally, found.classes)
-    score = ArrayEngine().compile(parameters, np.log([0.5, 0.5]), columns, whose="a test")
+    score = arrays.compiled(parameters, np.log([0.5, 0.5]), columns, whose="a test")
     joint = scoring.joint_log_likelihood(score, FORMS[form](x))
     quarter = np.log(0.25)
     expected = [[quarter, -np.inf]] * 2 + [[-np.inf, quarter]] * 2
@@ -215,10 +216,9 @@ def test_a_negative_threshold_reads_absent_entries_as_zero(fmt, threshold):
     x = np.array([[1.0, 0.0], [0.0, -2.0], [0.0, 3.0]])
     codes = np.array([0, 0, 1], dtype=np.int32)
     columns = Columns(kind="sums", n_features=2, threshold=threshold)
-    engine = ArrayEngine()
-    dense = engine.collect(columns, x, codes, 2, None, whose="a test")
+    dense = collect_array(columns, x, codes, 2, None, whose="a test")
     try:
-        thin = engine.collect(columns, FORMS[fmt](x), codes, 2, None, whose="a test")
+        thin = collect_array(columns, FORMS[fmt](x), codes, 2, None, whose="a test")
     except ValueError:
         return
     assert thin.tally == dense.tally

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallybayes.engines.arrays import ArrayEngine
+from tallybayes.engines.arrays import collect_array
 from tallybayes.errors import IncompatibleTallies, NegativeTally
 from tallybayes.schema import Columns, Schema
 from tallybayes.tally import ClassCounts, CrossMoments, TableTally
@@ -22,7 +22,7 @@ def counted(x, codes=None, weights=None, origin=None, n_classes=2):
     codes = np.zeros(len(x), dtype=np.int32) if codes is None else np.asarray(codes, np.int32)
     origin = np.zeros(x.shape[1]) if origin is None else np.asarray(origin, dtype=np.float64)
     columns = Columns(kind="cross", n_features=x.shape[1], origin=origin)
-    return ArrayEngine().collect(columns, x, codes, n_classes, weights, whose="a test").tally
+    return collect_array(columns, x, codes, n_classes, weights, whose="a test").tally
 
 
 def table(tally, names=("u", "v"), classes=CLASSES):
@@ -141,7 +141,7 @@ def test_infinite_rows_are_refused_by_name(sparse):
 
     x = np.array([[1.0, 2.0], [np.nan, 1.0]])
     with pytest.raises(ValueError, match="contains NaN: row 1, column 0 holds nan"):
-        ArrayEngine().collect(
+        collect_array(
             Columns(kind="cross", n_features=2, origin=np.zeros(2)),
             csr_array(x) if sparse else x, np.zeros(2, np.int32), 1, None, whose="a test",
         )  # fmt: skip

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import tallybayes as tb
 import tallybayes.families
 from tallybayes import persistence
-from tallybayes.engines.arrays import ArrayEngine
+from tallybayes.engines.arrays import class_counts
 from tallybayes.estimators import loading as files
 from tallybayes.tally import ClassCounts, effective_row_weight, effective_rows
 from tallybayes.testing.strategies import Frame, batches, columns, frames
@@ -23,7 +23,7 @@ WEIGHTS = [2.0, 3.0, 0.5, 1.0]
 
 
 def counted(weights, codes, n_classes):
-    return ArrayEngine().class_counts(np.asarray(codes, dtype=np.int32), n_classes, weights)
+    return class_counts(np.asarray(codes, dtype=np.int32), n_classes, weights)
 
 
 def positive(data, n):

@@ -17,7 +17,7 @@ from scipy import sparse
 from reference import centre_moments, chunk_bounds, count_moments
 from reference.rational import exact, rounded
 from tallybayes import GaussianNB, _kernels
-from tallybayes.engines.arrays import ArrayEngine
+from tallybayes.engines.arrays import collect_array
 from tallybayes.schema import Columns
 from tallybayes.tally import CrossMoments, Moments, Tally
 
@@ -27,7 +27,7 @@ FAR = 1e9
 
 def collect(x, codes, weights, n_classes, origin):
     columns = Columns(kind="moments", n_features=x.shape[1], origin=origin)
-    return ArrayEngine().collect(columns, x, codes, n_classes, weights, whose="a test").tally
+    return collect_array(columns, x, codes, n_classes, weights, whose="a test").tally
 
 
 def truth(x, codes, weights, n_classes, origin):

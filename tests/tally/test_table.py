@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallybayes.engines.arrays import ArrayEngine
+from tallybayes.engines.arrays import collect_array
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.schema import Columns, Schema
 from tallybayes.tally import ClassCounts, FeatureSums, TableTally
@@ -30,9 +30,7 @@ def counted(kind, x, y):
         n_levels=np.zeros(d, dtype=np.int64) if kind == "levels" else None,
         origin=x[0].astype(float) if kind in ("moments", "cross") else None,
     )
-    found = ArrayEngine().collect(
-        columns, x, codes.astype(np.int32), len(classes), None, whose="a test"
-    )
+    found = collect_array(columns, x, codes.astype(np.int32), len(classes), None, whose="a test")
     return TableTally(Schema(classes, (found.columns,)), found.classes, (found.tally,))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.engines.arrays import ArrayEngine
+from tallybayes.engines.arrays import class_counts, collect_array
 from tallybayes.engines.contract import (
     Group,
     Labels,
@@ -168,7 +168,7 @@ def _sums(
             if np.isinf(matrix[:, j]).any():
                 raise_infinite(name, column.values)
     columns = Columns(kind="sums", n_features=len(names), names=names, non_negative=True)
-    counted = ArrayEngine().collect(columns, matrix, codes, n_classes, weights, whose="NaiveBayes")
+    counted = collect_array(columns, matrix, codes, n_classes, weights, whose="NaiveBayes")
     return columns, counted.tally
 
 
@@ -298,7 +298,7 @@ def collect_table(
     schema = Schema(classes, tuple(columns for columns, _ in groups), by_name=True)
     counts = ClassCounts(everyone[0])  # of rows of weight 1
     if weights is not None:
-        counts = ArrayEngine().class_counts(codes, n, weights)
+        counts = class_counts(codes, n, weights)
     return TableTally(schema, counts, tuple(tally for _, tally in groups))
 
 

@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import assert_all_finite, check_array, validate_data
 
 from tallybayes import scoring
-from tallybayes.engines.arrays import ArrayEngine, readable
+from tallybayes.engines.arrays import collect_array, readable
 from tallybayes.errors import SmoothingWarning, UnseenLevel, warn_user
 from tallybayes.estimators.base import TallyClassifier, learning, lock_of
 from tallybayes.models.array import ArrayModel, declared_levels
@@ -217,15 +217,12 @@ class ArrayClassifier(TallyClassifier):
     ) -> ArrayModel:
         prior = self._class_prior(classes)
         family = self._family()
-        engine = ArrayEngine()
-        counted = engine.collect(
-            self._columns(x), x, codes, len(classes), weights, whose=self._name
-        )
+        counted = collect_array(self._columns(x), x, codes, len(classes), weights, whose=self._name)
         schema = Schema(classes, (counted.columns,))
         tally = TableTally(schema, counted.classes, (counted.tally,))
         if weights is not None and weights.min(initial=0.0) < 0.0:
             tally.need_non_negative("fit with these negative weights")
-        self._model = ArrayModel(tally, family, prior, x.dtype, self._name, engine)
+        self._model = ArrayModel(tally, family, prior, x.dtype, self._name)
         self._model.taken = self._parameters()
         return self._model
 
@@ -324,7 +321,7 @@ class ArrayClassifier(TallyClassifier):
         if len(tally.schema.classes) != len(mine.schema.classes):
             prior = self._class_prior(tally.schema.classes)
         dtype = np.result_type(mine.dtype, theirs.dtype)
-        self._model = ArrayModel(tally, mine.family, prior, dtype, self._name, mine.engine)
+        self._model = ArrayModel(tally, mine.family, prior, dtype, self._name)
         self._model.taken, self._model.class_weight = mine.taken, mine.class_weight
         self._model.decayed = max(mine.decayed, theirs.decayed)
         self._model.declared_classes = joined_declared(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.arrays import ArrayEngine
+from tallybayes.engines.arrays import class_counts, collect_array, collect_into, compiled
 from tallybayes.engines.contract import CompiledScore
 from tallybayes.families.class_prior import ClassPrior
 from tallybayes.models.base import Model, kept
@@ -66,8 +66,6 @@ class ArrayModel(Model):
         What X was trained as, for attributes that follow it.
     whose : str
         The estimator's name, for messages.
-    engine : ArrayEngine, optional
-        Counts and scores arrays.
     """
 
     tally: TableTally
@@ -79,12 +77,10 @@ class ArrayModel(Model):
         prior: ClassPrior,
         dtype: np.dtype[Any],
         whose: str,
-        engine: ArrayEngine | None = None,
     ) -> None:
         super().__init__(tally, prior, whose)
         self.family = family
         self.dtype = dtype
-        self.engine: ArrayEngine = ArrayEngine() if engine is None else engine
 
     @property
     def prior_enters(self) -> bool:
@@ -118,7 +114,7 @@ class ArrayModel(Model):
     @kept
     def score(self) -> CompiledScore:
         """The scorer of rows, compiled."""
-        return self.engine.compile(
+        return compiled(
             self.parameters,
             self.prior_in_score(),
             self.columns,
@@ -160,7 +156,7 @@ class ArrayModel(Model):
     @kept
     def _likelihood(self) -> CompiledScore:
         nothing = np.zeros(len(self.schema.classes))
-        return self.engine.compile(self.parameters, nothing, self.columns, whose=self.whose)
+        return compiled(self.parameters, nothing, self.columns, whose=self.whose)
 
     @kept
     def _without(self) -> CompiledWithout:
@@ -183,14 +179,12 @@ class ArrayModel(Model):
         if len(codes) == 1:
             present, local = codes.astype(np.intp), np.zeros(1, dtype=np.int32)
         else:
-            seen = self.engine.class_counts(codes, len(self.schema.classes), None).count > 0.0
+            seen = class_counts(codes, len(self.schema.classes), None).count > 0.0
             present = np.flatnonzero(seen)
             local = codes
             if len(present) < len(seen):
                 local = (np.cumsum(seen, dtype=np.int32) - 1)[codes].astype(np.int32)
-        counted = self.engine.collect(
-            self.columns, x, local, len(present), weights, whose=self.whose
-        )
+        counted = collect_array(self.columns, x, local, len(present), weights, whose=self.whose)
         schema = Schema(self.schema.classes[present], (counted.columns,))
         return TableTally(schema, counted.classes, (counted.tally,)), present
 
@@ -200,9 +194,7 @@ class ArrayModel(Model):
         """Counts rows straight into the tally, in place, where that is possible; whether it was."""
         classes, group = self.tally.classes, self.tally.groups[0]
         with self._changing:
-            done = self.engine.collect_into(
-                self.columns, x, codes, weights, classes, group, whose=self.whose
-            )
+            done = collect_into(self.columns, x, codes, weights, classes, group, whose=self.whose)
             if done:
                 self.changed()
         return done

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from tallybayes.engines.arrays import ArrayEngine
+from tallybayes.engines.arrays import collect_array
 from tallybayes.schema import Columns, Schema
 from tallybayes.tally import ClassCounts, TableTally, Tally
 
@@ -177,7 +177,7 @@ def _counted(kind: KindOfTally, frame: Frame, batch: Batch) -> tuple[ClassCounts
 
 
 def _collect(frame: Frame, batch: Batch) -> tuple[ClassCounts, Tally]:
-    counted = ArrayEngine().collect(
+    counted = collect_array(
         frame.columns, batch.x, batch.codes, frame.n_classes, batch.weights, whose="a strategy"
     )
     return counted.classes, counted.tally

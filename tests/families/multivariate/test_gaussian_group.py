@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize
 from scipy.stats import invwishart, multivariate_normal, multivariate_t
 
-from tallybayes.engines.arrays import ArrayEngine
+from tallybayes.engines.arrays import collect_array
 from tallybayes.engines.parts import CorrelatedPart
 from tallybayes.families import Gaussian, NormalInverseGamma, NormalInverseWishart
 from tallybayes.families.gaussian import GaussianDensity
@@ -26,7 +26,7 @@ WISHART = NormalInverseWishart([1.0, 30.0, -4.0], 2.0, 6.0, np.eye(3) + 0.3)
 
 def cross_of(x, codes, weights=None, n_classes=3):
     columns = Columns(kind="cross", n_features=x.shape[1], origin=x[0].copy())
-    tally = ArrayEngine().collect(columns, x, codes, n_classes, weights, whose="a test").tally
+    tally = collect_array(columns, x, codes, n_classes, weights, whose="a test").tally
     assert isinstance(tally, CrossMoments)
     return tally
 

@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 
 from reference import centre_moments, count_moments
 from reference.rational import rounded
-from tallybayes.engines.arrays import ArrayEngine
+from tallybayes.engines.arrays import collect_array
 from tallybayes.families import Gaussian
 from tallybayes.schema import Columns
 from tallybayes.tally import ClassCounts, Moments
@@ -23,7 +23,7 @@ CLOSE = 1e-9
 def collect(x, codes, weights=None, n_classes=2, origin=None):
     origin = np.zeros(x.shape[1]) if origin is None else origin
     columns = Columns(kind="moments", n_features=x.shape[1], origin=origin)
-    return ArrayEngine().collect(columns, x, codes, n_classes, weights, whose="a test").tally
+    return collect_array(columns, x, codes, n_classes, weights, whose="a test").tally
 
 
 def estimates(x, codes, weights, n_classes):
