@@ -100,12 +100,9 @@ class TableScore:
         self.start = np.concatenate([[0], np.cumsum(widths, dtype=np.int64)]).astype(np.int64)
         self.scorer: _kernels.LaneScorer | None = None
         if self.lookups:
-            self.scorer = self._scorer(tables, log_prior)
+            offset, threads = np.ascontiguousarray(log_prior), get_num_threads()
+            self.scorer = _kernels.LaneScorer.of_columns(tables, offset, self.fallback, threads)
         self._without: tuple[float, _kernels.LaneScorer, Array] | None = None
-
-    def _scorer(self, tables: list[Array], offset: Array) -> _kernels.LaneScorer:
-        offset, threads = np.ascontiguousarray(offset), get_num_threads()
-        return _kernels.LaneScorer.of_columns(tables, offset, self.fallback, threads)
 
     def terms(self) -> list[Term]:
         """What the parts add, as terms of a formula, in the order in which they are added."""
@@ -168,7 +165,8 @@ class TableScore:
         return scores
 
     def _looked_up_without(self, x: Table, own: NDArray[np.int64], weight: float) -> Array:
-        """What is looked up in tables adds after each row, all of one weight, is taken out."""
+        """What tables add after each row, all of one weight, is taken out of them."""
+        threads = get_num_threads()
         if self._without is None or self._without[0] != weight:
             offset = np.zeros(len(self.log_prior))
             theirs: list[Array] = []
@@ -179,10 +177,11 @@ class TableScore:
                 theirs.append(other)
                 # a column of the kernel ends with an entry for codes beyond it, of which none come
                 mine += [part.tabled(lambda law: law.own_without(weight)), offset[:, None]]
-            self._without = weight, self._scorer(theirs, offset), np.concatenate(mine, axis=1)
+            scorer = _kernels.LaneScorer.of_columns(theirs, offset, self.fallback, threads)
+            self._without = weight, scorer, np.concatenate(mine, axis=1)
         _, others, own_table = self._without
         scores = np.empty((x.n_rows, len(self.log_prior)))
-        entries, threads = self._entries(x), get_num_threads()
+        entries = self._entries(x)
         others.score_codes(entries, self.start, scores, None, threads)
         _kernels.codes_without(entries, self.start, own_table, own, scores, threads)
         return scores

@@ -760,7 +760,7 @@ class _SideBySide:
         self.nothing = int(start[-1])  # a cell after all others, which adds nothing
         self.cells = np.empty((x.n_rows, len(parts)), dtype=np.intp)
         for j, part in enumerate(parts):
-            *_, (_, cells) = part.cells(x.columns[part.name])
+            _, cells = part.cells(x.columns[part.name])[-1]
             if part.kinds is not None:
                 fixed += part.kinds.scores(x, TakenOut(own, weight))
             there = (cells >= 0) & (cells < width[j])
