@@ -107,14 +107,9 @@ class ColumnReader:
         self.tuning = Tuning(self.criterion, scale, self.row_weights)
         self.plain = replace(UNDECLARED, ddof=one, pooled_rows=one, estimate=self.estimate)
         self.here = {c.key: (c, t) for c, t in zip(tally.schema.groups, tally.groups, strict=True)}
-        what, grouped = self.declared, self.declared.grouped
+        settled = self.declared.reads.keys() | self.declared.columns_left_out
         self.undeclared = [
-            name
-            for name in names
-            if ((name,), "moments") in self.here
-            and name not in grouped
-            and not what.left_out(name)
-            and what.families.get(name) is None
+            name for name in names if ((name,), "moments") in self.here and name not in settled
         ]
 
     def choose(self, names: list[str]) -> dict[str, ReadAs]:
