@@ -207,11 +207,6 @@ QUOTED = re.compile(rb">+From ")
 BUFFER_BYTES = 1 << 20
 
 
-def stem_of(path: str) -> str:
-    """The name of a mailbox without its folder and suffixes: its label."""
-    return Path(path.removesuffix(".gz")).stem
-
-
 def messages(lines: Iterator[bytes]) -> Iterator[bytes]:
     """The messages of a mailbox, without the lines that part them."""
     held: list[bytes] = []
@@ -283,7 +278,7 @@ class Mailboxes(DocumentSource):
                 message = message_of(data)
                 label = None
                 if labelled:
-                    name_of = None if path == "-" else stem_of(path)
+                    name_of = None if path == "-" else Path(path.removesuffix(".gz")).stem
                     label = header_of(message, header) if header else name_of
                 text = text_of(message, self._encoding)
                 yield Document(text, label, f"{name}, message {number + 1:,}", number), stream.done
@@ -397,17 +392,13 @@ def kind_of_input(path: str, format: str | None = None, rows: bool = False) -> K
     if path == "-":
         return "rows" if rows else "file"
     suffix = Path(path.removesuffix(".gz")).suffix.lower()
-    if suffix in MAILBOXES or _begins(path):
+    head = b""
+    if os.path.isfile(path):  # a pipe is not looked at
+        with open(path, "rb") as file:
+            head = file.read(len(MAILBOX_START))
+    if suffix in MAILBOXES or head == MAILBOX_START:
         return "mailbox"
     return "rows" if suffix in FORMATS and suffix != ".txt" else "file"
-
-
-def _begins(path: str) -> bool:
-    """Whether a file begins as a mailbox does; a pipe is not looked at."""
-    if not os.path.isfile(path):
-        return False
-    with open(path, "rb") as file:
-        return file.read(len(MAILBOX_START)) == MAILBOX_START
 
 
 def documents(

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from tallybayes.errors import OptionError, SourceError, listed
-from tallybayes.sources.arrow import explained, parts_kept
+from tallybayes.sources.arrow import arrow_of, explained, parts_kept
 from tallybayes.sources.contract import Part, RowsKept, Source, SourceColumn, is_nested
 from tallybayes.sources.opening import (
     FORMATS,
@@ -175,16 +175,10 @@ class WithColumns:
         if not kept:
             return Table(columns, n_rows, True)
         own = table.kept if isinstance(table, RowsKept) else pa.table({})
-        rows = {}
-        for name in kept:
-            if name in self._lacking:
-                rows[name] = pa.nulls(n_rows)
-            elif name in self._keys:
-                kind = ARROW_TYPES.get(self._kinds[name] if part.typed else "", pa.string())
-                value = pa.scalar(self._keys[name], pa.string()).cast(kind)
-                rows[name] = pa.repeat(value, n_rows)
-            else:
-                rows[name] = own.column(name)
+        rows = {name: pa.nulls(n_rows) for name in kept if name in self._lacking}
+        for name in self._keys.keys() & kept:
+            rows[name] = arrow_of(self._column(name, n_rows, not part.typed))
+        rows = {name: rows[name] if name in rows else own.column(name) for name in kept}
         return RowsKept(columns, n_rows, True, pa.table(rows))
 
     def _column(self, name: str, n_rows: int, written: bool) -> Column:
@@ -608,13 +602,6 @@ def source_of_paths(
     names = [name for name, _ in found]
     sources = [_source_of_file(name, format, layout, sheet, flatten, text) for name in names]
     keys = [{} if folder is None else keys_of(folder, name) for name, folder in found]
-    _need_same_keys(names, keys)
-    sources = _with_columns(sources, keys, union_by_name)
-    return sources[0] if len(sources) == 1 else Several(sources, f"a set of {len(names)} files")
-
-
-def _need_same_keys(names: Sequence[str], keys: Sequence[Mapping[str, Any]]) -> None:
-    """Raises where some files are in folders with keys in their names, and others in none."""
     for name, own in zip(names, keys, strict=True):
         if list(own) != list(keys[0]):
             raise SourceError(
@@ -622,6 +609,8 @@ def _need_same_keys(names: Sequence[str], keys: Sequence[Mapping[str, Any]]) -> 
                 f"its folders, and {name} {listed(map(repr, own)) or 'none'}: all files have the "
                 "same keys, in the same order"
             )
+    sources = _with_columns(sources, keys, union_by_name)
+    return sources[0] if len(sources) == 1 else Several(sources, f"a set of {len(names)} files")
 
 
 def _with_columns(
