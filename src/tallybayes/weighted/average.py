@@ -23,7 +23,7 @@ from tallybayes.weighted.rows import LearningRows, canonical, distinct, thinned
 from tallybayes.weighted.scores import log_normalised
 from tallybayes.weighted.search import FitOptions, Rounds
 from tallybayes.weighted.smooth import Smooth, smooth_functions
-from tallybayes.weighted.tables import column_tables
+from tallybayes.weighted.tables import column_tables, screened
 from tallybayes.weighted.ways import (
     ALL_PAIRS_GAIN,
     STRICTER,
@@ -36,6 +36,7 @@ from tallybayes.weighted.ways import (
     held_out_shrinkage,
     least_loss,
     loss_of,
+    min_column_gain,
     shrinkage_factor,
     shrunk,
     too_many_columns,
@@ -410,7 +411,9 @@ def _learned(
     """Fit columns that differ from each other, and shrink the fit toward the class shares: with few
     columns for the rows, leave-one-out is enough."""
     if not too_many_columns(len(columns), float(rows.weight.sum())):
-        learned = Rounds(columns, column_tables(columns, p, rows), rows, p, options).learned()
+        min_gain = min_column_gain(len(columns), float(rows.weight.sum()))
+        tables = screened(columns, column_tables(columns, p, rows), p, min_gain)
+        learned = Rounds(columns, tables, rows, p, options).learned()
         factor = shrinkage_factor(rows, learned.tested, learned.log_proba, p, len(columns))
         return shrunk(learned, p, factor)
 

@@ -31,7 +31,7 @@ from tallybayes.weighted.scores import (
     scores_of,
     shares_of,
 )
-from tallybayes.weighted.tables import ColumnTable, column_values
+from tallybayes.weighted.tables import NULL_TERM, ColumnTable, column_values
 
 __all__ = [
     "CYCLES",
@@ -412,6 +412,7 @@ class Rounds:
         (weight 0 in `rows`). Not given where none is.
     """
 
+    is_null: NDArray[np.bool_]
     columns: list[ColumnCells]
     rows: LearningRows
     p: Array
@@ -438,6 +439,7 @@ class Rounds:
         self.index, stands = sampled(rows.y, rows.weight, n_classes, max(1, min(MAX_ROWS, room)))
         self.counted: LearningRows = rows.take(self.index)
         self.sample: LearningRows = replace(self.counted, weight=stands)
+        self.is_null = np.array([table.choice == NULL_TERM for table in tables], dtype=bool)
         outside = np.full(rows.n, True)
         outside[self.index] = False
         small = 2 * len(self.index) < rows.n  # a copy of most rows would take memory
@@ -524,7 +526,9 @@ class Rounds:
         """The columns with the largest mean effect on the scores of the learning rows."""
         if len(self.columns) <= n:
             return np.arange(len(self.columns))
-        effect = self.weights.terms * (self.terms.values**2).mean(axis=(0, 2)) ** 0.5
+        effect = (
+            (~self.is_null) * self.weights.terms * (self.terms.values**2).mean(axis=(0, 2)) ** 0.5
+        )
         return np.sort(np.argsort(-effect, kind="stable")[:n])
 
     def add_pairs(self, *, all_that_gain: bool = False) -> None:
@@ -622,6 +626,8 @@ class Rounds:
         if not compared_is_final(self.terms, self.sample.n, by_class=self.by_class):
             self.weights = self.learn_weights(self.weights, self.weights.scale)
         tables, weights = self.rest.tables, self.weights
+        weights.terms[: len(tables)][self.is_null] = 0.0
+        weights.deviations[:, : len(tables)][:, self.is_null] = 0.0
         learned = Learned(
             columns=self.columns,
             choices=[table.choice for table in tables],

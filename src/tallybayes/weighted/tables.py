@@ -29,6 +29,7 @@ __all__ = [
     "column_tables",
     "column_values",
     "row_weights",
+    "screened",
 ]
 
 
@@ -202,6 +203,16 @@ def column_tables(columns: list[ColumnCells], p: Array, rows: LearningRows) -> l
     return [
         column_table(column, p, row_weight=weight)
         for column, weight in zip(columns, weights, strict=True)
+    ]
+
+
+def screened(
+    columns: list[ColumnCells], tables: list[ColumnTable], p: Array, min_gain: float
+) -> list[ColumnTable]:
+    """The same tables, with null terms for columns that gain less than `min_gain` nats."""
+    return [
+        table if table.gain >= min_gain else column_table(column, p, NULL_TERM)
+        for column, table in zip(columns, tables, strict=True)
     ]
 
 

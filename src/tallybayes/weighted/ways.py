@@ -27,7 +27,7 @@ from tallybayes.weighted.search import (
     Rounds,
     boosted,
 )
-from tallybayes.weighted.tables import ColumnTable, column_tables
+from tallybayes.weighted.tables import NULL_TERM, ColumnTable, column_tables, screened
 
 __all__ = [
     "HeldOutShrinkage",
@@ -82,9 +82,12 @@ MAX_PROBABILITY = float(np.nextafter(1.0, 0.0))  # 1 − ε·(1 − p) may round
 
 
 def min_column_gain(n_columns: int, n_rows: float) -> float:
-    """The leave-one-out gain of a column to be used where there are too many for the rows, in nats:
-    some gain a little by chance."""
-    return float(np.log(COLUMNS_PER_ROW_FACTOR * n_columns / n_rows))
+    """The minimum leave-one-out gain of a column to be used, in nats; −inf where columns are few.
+
+    With many columns for the rows, some gain a little by chance.
+    """
+    gain = float(np.log(max(COLUMNS_PER_ROW_FACTOR * n_columns / max(n_rows, 1.0), 1e-9)))
+    return gain if gain > 0.0 else -np.inf
 
 
 def too_many_columns(n_columns: int, n_rows: float) -> bool:
@@ -295,10 +298,13 @@ class Part:
         self.tables: PartTables = tables or PartTables.of(columns, rows, kept, p)
         counted, found = self.tables
         d = len(columns)
-        least = -np.inf  # a column that adds nothing by itself may be in a pair
+        min_gain = min_column_gain(d, float(rows.weight[kept].sum())) + stricter
         if too_many_columns(d, float(rows.weight.sum())):
-            least = min_column_gain(d, float(rows.weight[kept].sum())) + stricter
-        self.selected = [j for j in range(d) if j not in without and found[j].gain >= least]
+            self.selected = [j for j, table in enumerate(found) if table.gain >= min_gain]
+        else:  # a column that adds nothing by itself may be in a pair
+            self.selected = list(range(d))
+            found = screened(counted, found, p, min_gain)
+        self.selected = [j for j in self.selected if j not in without]
         self.rounds: Rounds = Rounds(
             [counted[j] for j in self.selected],
             [found[j] for j in self.selected],
@@ -349,6 +355,8 @@ class PartFit:
         rounds, rows, maps = part.rounds, part.rounds.rows, []
         for t, size in enumerate(learned.sizes):
             if t < len(learned.columns):
+                if learned.choices[t] == NULL_TERM:
+                    continue
                 column = learned.columns[t]
                 few = [n for n in N_CORRECTED_CELLS if 2 * n < column.n_numbers]
                 maps += [(t, coarse(column, n)) for n in few]
@@ -388,7 +396,8 @@ class PartFit:
         little to be used."""
         gains = np.full(len(self.part.all_columns), -np.inf)
         for j, table in zip(self.part.selected, self.part.rounds.rest.tables, strict=True):
-            gains[j] = table.gain
+            if table.choice != NULL_TERM:
+                gains[j] = table.gain
         return gains
 
     def scores_without(self, column: int) -> Array:

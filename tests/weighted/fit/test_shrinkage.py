@@ -55,6 +55,7 @@ def test_where_columns_are_few_nothing_is_learned_twice():
     assert not too_many_columns(10, 20.0)
     assert too_many_columns(11, 20.0)
     assert not too_many_columns(3, 4.0)  # too few rows for folds
+    assert min_column_gain(1, 30.0) == -np.inf
     assert min_column_gain(10, 30.0) == pytest.approx(np.log(10.0))
 
 
