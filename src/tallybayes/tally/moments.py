@@ -379,8 +379,8 @@ class Moments(_SumsOfSquares):
             k, j = np.argwhere(emptied)[0].tolist()
             return k, j, f"n = 0 but a sum of squares of {self.s2_hi[k, j]:.17g} about the origin"
         _, squares = self.mean_and_squares()
-        if squares.size and squares.min() < 0.0:
-            k, j = np.argwhere(squares < 0.0)[0].tolist()
+        if squares.size and squares.min() < -TINY:  # what is nearer to 0 has no digits
+            k, j = np.argwhere(squares < -TINY)[0].tolist()
             return k, j, f"a sum of squares of {squares[k, j]:.17g} about the mean"
         return None
 
