@@ -6,10 +6,11 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from package.tree import SOURCE
+import tallybayes
 
 pytest.importorskip("typer")
 pytest.importorskip("matplotlib")
@@ -144,7 +145,8 @@ plots.ClassRowsDisplay.from_estimator(model).figure_.savefig("rows.png")
 def package(tmp_path_factory):
     """A copy of the package, which a test adds a file to."""
     root = tmp_path_factory.mktemp("copy")
-    shutil.copytree(SOURCE, root / "tallybayes")  # with its bytecode, whose dates stay
+    installed = Path(tallybayes.__file__).parent  # with kernels, and bytecode, whose dates stay
+    shutil.copytree(installed, root / "tallybayes")
     return root / "tallybayes"
 
 
