@@ -346,7 +346,7 @@ def smooth_functions(
             break
         terms = SmoothTerms(columns, rows.n_classes, without, rare, knots=knots)
         if not terms.feasible or bool(terms.pairs) is not (knots > 0):
-            continue
+            break  # finer functions have more cells, of the same pairs
         before = best
         best = _best_ridge(SmoothDesign(terms, rows), found, whole, own, np.log(p), best)
         if knots and best is before:
