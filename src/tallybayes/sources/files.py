@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import os
 import re
-import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -39,6 +38,7 @@ from tallybayes.sources.options import (
     need_apart,
 )
 from tallybayes.tables import Column, Empty, Numbers, Strings, Table
+from tallybayes.tables.read import is_of
 from tallybayes.tables.values import days_of_text
 
 __all__ = [
@@ -715,12 +715,6 @@ def holds_data(folder: str) -> bool:
 
 
 # ---- recognising sources of rows, and their kind -------------------------------------------------
-def _is(x: Any, library: str, name: str) -> bool:
-    """Whether x is an instance of library.name, without importing the library."""
-    module = sys.modules.get(library)
-    return module is not None and hasattr(module, name) and isinstance(x, getattr(module, name))
-
-
 def _has_contract(x: Any) -> bool:
     """Whether x's class has the methods of a source; attributes of frames may be their columns."""
     return all(callable(getattr(type(x), name, None)) for name in ("columns", "parts"))
@@ -738,7 +732,9 @@ def is_paths(x: Any) -> bool:
 def is_spark_frame(x: Any) -> bool:
     """Whether x is a DataFrame of Spark, of the classic kind or of Spark Connect, or read as one.
     Nothing is imported."""
-    return _is(x, "pyspark.sql", "DataFrame") or _is(x, "tallybayes.sources.spark", "SparkFrame")
+    return is_of(x, "pyspark.sql", "DataFrame") or is_of(
+        x, "tallybayes.sources.spark", "SparkFrame"
+    )
 
 
 def is_source(x: Any) -> bool:
@@ -749,8 +745,8 @@ def is_source(x: Any) -> bool:
     return (
         is_paths(x)
         or is_spark_frame(x)
-        or _is(x, "polars", "LazyFrame")
-        or _is(x, "pyarrow.dataset", "Dataset")
+        or is_of(x, "polars", "LazyFrame")
+        or is_of(x, "pyarrow.dataset", "Dataset")
         or isinstance(x, Iterator)
         or (hasattr(kind, "__arrow_c_stream__") and hasattr(kind, "to_arrow_reader"))
         or (hasattr(kind, "__arrow_c_stream__") and not hasattr(kind, "__len__"))
@@ -760,18 +756,18 @@ def is_source(x: Any) -> bool:
 
 def is_relation(x: Any) -> bool:
     """Whether x is a relation of DuckDB. Nothing is imported."""
-    return _is(x, "duckdb", "DuckDBPyRelation")
+    return is_of(x, "duckdb", "DuckDBPyRelation")
 
 
 def is_in_database(x: Any) -> bool:
     """Whether x is what :func:`tallybayes.sql` or :func:`tallybayes.table` makes. Nothing is
     imported."""
-    return _is(x, "tallybayes.sources.database_rows", "DatabaseRows")
+    return is_of(x, "tallybayes.sources.database_rows", "DatabaseRows")
 
 
 def is_in_duckdb(x: Any) -> bool:
     """Whether x is such a table or query in DuckDB."""
-    return is_in_database(x) and _is(x.database, "tallybayes.sources.databases", "DuckDB")
+    return is_in_database(x) and is_of(x.database, "tallybayes.sources.databases", "DuckDB")
 
 
 def is_database(x: Any) -> bool:
@@ -824,7 +820,7 @@ def source_of(x: Any, *, sql: str | None = None, table: str | None = None) -> So
     if is_paths(x):
         given = [x] if isinstance(x, str | os.PathLike) else x
         return source_of_paths([os.fspath(path) for path in given])
-    if _is(x, "polars", "LazyFrame"):
+    if is_of(x, "polars", "LazyFrame"):
         from tallybayes.sources.batches import LazyFrame
 
         return LazyFrame(x)
@@ -836,7 +832,7 @@ def source_of(x: Any, *, sql: str | None = None, table: str | None = None) -> So
 
     if hasattr(x, "to_arrow_reader"):
         return Batches.of_relation(x)
-    if _is(x, "pyarrow.dataset", "Dataset"):
+    if is_of(x, "pyarrow.dataset", "Dataset"):
         return Batches.of_dataset(x)
     if hasattr(x, "__arrow_c_stream__"):
         return Batches.of_reader(x)

@@ -14,7 +14,7 @@ from tallybayes.errors import LeftOutWarning, warn_user
 from tallybayes.tables.columns import Column, Nested, Table
 from tallybayes.tables.values import not_a_table, read_array, read_objects, read_value
 
-__all__ = ["AllBut", "is_arrow", "is_frame", "read_table"]
+__all__ = ["AllBut", "is_arrow", "is_frame", "is_of", "read_table"]
 
 
 KINDS = ("DataFrame", "Series")
@@ -30,16 +30,16 @@ class AllBut:
         return name not in self._names
 
 
-def _is(x: Any, library: str, name: str) -> bool:
-    """Whether x is an instance of library.name, without importing the library."""
-    module = sys.modules.get(library)
-    return module is not None and isinstance(x, getattr(module, name))
+def is_of(x: Any, module: str, name: str) -> bool:
+    """Whether x is an instance of module.name, without importing the module."""
+    found = sys.modules.get(module)
+    return found is not None and hasattr(found, name) and isinstance(x, getattr(found, name))
 
 
 def is_arrow(x: Any) -> bool:
     """Whether x is a table, or a column, that offers Arrow's memory and is not read otherwise: of
     pyarrow, or of a library besides NumPy, pandas and polars."""
-    read_otherwise = (_is(x, lib, kind) for lib in ("pandas", "polars") for kind in KINDS)
+    read_otherwise = (is_of(x, lib, kind) for lib in ("pandas", "polars") for kind in KINDS)
     if isinstance(x, np.ndarray) or any(read_otherwise):
         return False
     return hasattr(x, "__arrow_c_stream__") or hasattr(x, "__arrow_c_array__")
@@ -47,7 +47,7 @@ def is_arrow(x: Any) -> bool:
 
 def is_frame(x: Any) -> bool:
     """Whether x has columns of types of their own: of pandas or polars, or in Arrow's memory."""
-    return any(_is(x, lib, "DataFrame") for lib in ("pandas", "polars")) or is_arrow(x)
+    return any(is_of(x, lib, "DataFrame") for lib in ("pandas", "polars")) or is_arrow(x)
 
 
 def read_table(
@@ -89,17 +89,17 @@ def read_table(
     are_records = isinstance(x, list | tuple) and len(x) > 0 and isinstance(x[0], dict)
     if are_records:
         table = _records(x, left_out)
-    elif _is(x, "pandas", "DataFrame"):
+    elif is_of(x, "pandas", "DataFrame"):
         from tallybayes.tables import pandas
 
         table = pandas.read(x, threads, left_out)
-    elif _is(x, "polars", "LazyFrame"):
+    elif is_of(x, "polars", "LazyFrame"):
         raise TypeError("X is a polars LazyFrame: collect() it first")
-    elif _is(x, "polars", "DataFrame"):
+    elif is_of(x, "polars", "DataFrame"):
         from tallybayes.tables import polars
 
         table = polars.read(x, threads, left_out)
-    elif _is(x, "pandas", "Series") or _is(x, "polars", "Series"):
+    elif is_of(x, "pandas", "Series") or is_of(x, "polars", "Series"):
         raise not_a_table(x)
     elif is_arrow(x):
         from tallybayes.tables import arrow
