@@ -696,17 +696,6 @@ def ridge_descent(
 ) -> None: ...
 def equal_shares(weight: _F8, total: float, most: int, label: _I8) -> None: ...
 def corrections_added(cells: _I4, Q: _F8, into: _F8, threads: int) -> None: ...
-def boost_cells(
-    cells: _I4,
-    start: _I8,
-    S: _F8,
-    y: _I4,
-    weight: _F8,
-    Q: _F8,
-    cycles: int,
-    rate: float,
-    ridge: float,
-) -> None: ...
 def neighbour_sums(counts: _F8, at: _F8, width: _F8, into: _F8) -> None: ...
 def scaled_rows(
     Z: NDArray[np.float32],

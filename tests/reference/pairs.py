@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 from numpy.polynomial import Polynomial
 
 __all__ = [
-    "boosted",
     "column_scores",
     "correction",
     "counted",
@@ -161,24 +158,6 @@ def correction(cells, scores, y, weight, q):
     loss, residual = softmax(total.T, y, weight)
     np.add.at(gradient, cell, residual.T[row])
     return loss, gradient
-
-
-def boosted(cells, start, scores, y, weight, q, cycles, rate, ridge):
-    """q after so many cycles of Newton steps of the terms' cells, each at most a nat."""
-    q, classes = q.copy(), np.arange(scores.shape[1])
-    share = rate * (len(classes) - 1) / len(classes)
-    for _ in range(cycles):
-        for begin, end in pairwise(start):
-            total = scores + np.array([q[row[row >= 0]].sum(axis=0) for row in cells])
-            p = np.exp(total - total.max(axis=1, keepdims=True))
-            p /= p.sum(axis=1, keepdims=True)
-            for v in range(begin, end):
-                here = (cells == v).any(axis=1)
-                w = weight[here, None]
-                g = (w * ((y[here, None] == classes) - p[here])).sum(axis=0)
-                h = (w * p[here] * (1.0 - p[here])).sum(axis=0)
-                q[v] += np.clip(share * g / (h + ridge), -1.0, 1.0)
-    return q
 
 
 def column_scores(cells, y, removed, C, p, least, W):

@@ -202,14 +202,6 @@ void added(const InTable<i32>& cells, const Table& Q, const OutTable& into, int 
     corrections_added(cells, cells.shape(0), cells.shape(1), Q.shape(1), Q, into, threads);
 }
 
-void boosted(const InTable<i32>& cells, const InVector<i64>& start, const Table& S, const Codes& y,
-             const Vector& weight, const OutTable& Q, i64 cycles, double rate, double ridge) {
-    const CorrectedRows rows = corrected(cells, S, y, weight);
-    need({rows.n}, "y", y), need({rows.terms + 1}, "start", start);
-    need({start[rows.terms], rows.classes}, "Q", Q);
-    boost_cells(chosen_loops(), rows, start, Q, cycles, rate, ridge);
-}
-
 void scaled(const nb::ndarray<const float, nb::ndim<2>, nb::device::cpu>& Z, const InVector<i64>& rows,
             const InVector<float>& factor, const Array<float, 2>& into) {
     const i64 terms = Z.shape(0), n = rows.shape(0);
@@ -259,7 +251,6 @@ void bind_weighted(nb::module_& m) {
         without_gil);
     def(m, "equal_shares", &shares, "weight total most label");
     def(m, "corrections_added", &added, "cells Q into threads", without_gil);
-    def(m, "boost_cells", &boosted, "cells start S y weight Q cycles rate ridge", without_gil);
     def(m, "neighbour_sums", &neighbours, "counts at width into");
     def(m, "scaled_rows", &scaled, "Z rows factor into", without_gil);
     def(m, "correction_curvature", &curvature, "cells S weight diagonal threads", without_gil);

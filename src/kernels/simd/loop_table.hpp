@@ -75,15 +75,6 @@ struct PairRows {
     i64 n;
 };
 
-struct BoostedCells {  // the cells of n rows in each of some terms, and what rows and cells weigh
-    const i32* cell;      // (terms, n), counted within a term; the last of its cells is of no cell
-    const i64* start;     // (terms + 1): where the cells of a term begin
-    const float* weight;  // of each row
-    const double* own;    // (cells, classes): what the rows of a cell and class weigh
-    i64 n, terms, classes;
-    double rate, ridge;
-};
-
 struct CellsOfRows {  // the cells of n rows, and scores that they are corrected by, as 32-bit floats
     const i32* cell;      // (n, terms); −1 for none
     const double* S;      // (n, classes)
@@ -216,7 +207,6 @@ struct Loops {
                         const float* O, const float* removed, double* share);
     double (*corrected_rows)(const CellsOfRows& rows, i64 begin, i64 end, float* z,
                              float* gradient);
-    void (*boosted_cycle)(const BoostedCells& rows, float* E, double* Q, float* room);
     bool (*alike)(const i32* y, const double* weight, i64 n, const double* of);
     void (*pooled_mass)(i64 n, i64 K, const double* x, const double* constant, const double* mean,
                         const double* scale, double* mass);

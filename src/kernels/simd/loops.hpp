@@ -278,7 +278,7 @@ const Loops* loops() {
          sparse_entry<i64, SPARSE_QUADRATIC>()},
         logs, density_less, density_series, complement, exps, block_scores, block_products,
         pair_ratios, pair_gains, pair_shares, sum_some_cells, sum_expected, over_neighbours,
-        cell_shares, corrected_rows, boosted_cycle, alike, pooled_mass, pooled_own, pooled_mix,
+        cell_shares, corrected_rows, alike, pooled_mass, pooled_own, pooled_mix,
         pooled_logs, bin_shares, density_rows, ratios, spread_rows, density_own, density_shares,
         log_sum, exps_of, gaussian_mass, gaussian_left, gaussian_shares, gram_of_columns,
         times_columns};

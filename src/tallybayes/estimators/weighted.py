@@ -94,8 +94,8 @@ class WeightedNaiveBayes(TableClassifier):
         matters.
     parts : "auto" or int, default="auto"
         How many fits, each without another part of the rows, are averaged with one of all
-        rows; 1: that one alone. "auto": 5 up to 4,000 rows, 3 up to 20,000; of more rows one
-        without a fifth.
+        rows; 1: as many fits as by "auto" judge, and that one alone is the model. "auto": 5
+        up to 4,000 rows, 3 up to 20,000; of more rows one without a fifth.
     class_alpha : float or "auto", default=1.0
         Smoothing of the class prior; see :class:`NaiveBayes`.
     class_prior : array-like (n_classes,) or dict, optional
@@ -124,7 +124,7 @@ class WeightedNaiveBayes(TableClassifier):
         If :meth:`simplify` pruned the model: the increase of its log-loss, in nats a row.
     log_loss_, accuracy_ : float
         Of rows that weights were learned on, each predicted by a fit that left it out, and
-        corrected by what the mean of all fits gains. With ``parts=1`` each row is only
+        corrected by what the mean of all fits gains. After :meth:`simplify` each row is only
         taken out of the counts; as it has helped to choose weights and pairs, the figures are then
         a little optimistic.
     log_loss_se_, accuracy_se_ : float

@@ -505,8 +505,6 @@ def _learned(given: Tree, columns: list[ColumnCells], known: Sizes, where: str) 
         "rounds": rounds,
         "weights": fit(Weights, weights, where, {**known, "n_terms": len(sizes)}),
         "corrections": corrections,
-        "tested": np.arange(0),
-        "log_proba": np.zeros((0, known["n_classes"])),
     }
     part: Learned = fit(Learned, given, where, known)
     need(len(part.choices) == len(columns), f"{where}.choices has one for each column")

@@ -254,7 +254,7 @@ def simplified_weighting(
     x, own, weight = x.take(was), own[was], weight[was]
     left = model.likelihood_without(x, own, weight)
     full = posterior_without(left, own, model.log_prior_without(own, weight))[:, now.present]
-    main = simplified(
+    main, log_proba = simplified(
         replace(before.learned.main, columns=now.columns),
         rows,
         classes,
@@ -262,7 +262,7 @@ def simplified_weighting(
         by_class=options.by_class,
         penalty=options.penalty,
     )
-    learned = Averaged.of_one(main, before.learned.duplicates)
+    learned = Averaged.of_one(main, np.arange(rows.n), log_proba, before.learned.duplicates)
     learned = replace(learned, nearly=before.learned.nearly)
     of_rows = rows, before.unit, classes, before.prior_share
     figures, confused, _ = _figures(learned, *of_rows)
@@ -271,7 +271,7 @@ def simplified_weighting(
         before,
         learned=without_rows(learned),
         shift=learned.offset - _log_prior(model, prior_is_given, now.present),
-        figures=replace(figures, log_loss_increase=increase),
+        figures=replace(figures, log_loss_increase=increase, left_out=False),
         confused=confused,
     )
     return _measured(weighting, model, rows)
@@ -346,7 +346,7 @@ def _figures(
         prior_log_loss=float(-(weight @ np.log(p)[y]) / total),
         log_loss_se=float(np.sqrt(of_loss / effective)),
         accuracy_se=float(np.sqrt(of_accuracy / effective)),
-        left_out=len(learned.parts) > 1,
+        left_out=True,
     )
     n_classes = np.intp(len(p))
     cases, of = np.unique(y * n_classes + best, return_inverse=True)

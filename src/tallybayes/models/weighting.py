@@ -288,9 +288,7 @@ def without_rows(averaged: Averaged) -> Averaged:
     """What was learned, without the rows' probabilities and the counts of cells."""
     none, nothing = np.arange(0), np.zeros((0, averaged.log_proba.shape[1]))
     columns = [replace(c, counts=np.zeros_like(c.counts)) for c in averaged.columns]
-    parts = [
-        replace(part, columns=columns, tested=none, log_proba=nothing) for part in averaged.parts
-    ]
+    parts = [replace(part, columns=columns) for part in averaged.parts]
     return replace(
         averaged, columns=columns, parts=parts, tested=none, log_proba=nothing, gained=np.zeros(0)
     )

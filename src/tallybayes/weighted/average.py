@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, reduce
@@ -18,12 +18,11 @@ from tallybayes.progress import steps, ticking
 from tallybayes.threads import in_threads, on_one_thread
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.documents import BinWeights, learn_bin_weights
-from tallybayes.weighted.learned import Averaged, Learned, nothing_learned
+from tallybayes.weighted.learned import Averaged
 from tallybayes.weighted.rows import LearningRows, canonical, distinct, thinned
 from tallybayes.weighted.scores import log_normalised
-from tallybayes.weighted.search import FitOptions, Rounds
+from tallybayes.weighted.search import FitOptions
 from tallybayes.weighted.smooth import Smooth, smooth_functions
-from tallybayes.weighted.tables import column_tables, screened
 from tallybayes.weighted.ways import (
     ALL_PAIRS_GAIN,
     STRICTER,
@@ -32,12 +31,7 @@ from tallybayes.weighted.ways import (
     PartFit,
     PartTables,
     Way,
-    best_corrected,
-    held_out_shrinkage,
     least_loss,
-    loss_of,
-    min_column_gain,
-    shrinkage_factor,
     shrunk,
     too_many_columns,
     with_all_pairs,
@@ -58,9 +52,9 @@ __all__ = [
 # All is learned once without each part of the rows, and once with all. The rows left out took part
 # in no choice, so they can decide for all fits together: how much a column has to gain to be used,
 # where columns are many; whether every pair that gains at all is taken; the ridge of the
-# corrections, from strong to weak, and how long cells are boosted after it; whether columns that
-# gain little by themselves are used; and a shrinkage factor (a temperature). Half of the model is
-# the mean of the fits without a part, half the one of all rows.
+# corrections, from strong to weak; whether columns that gain little by themselves are used; and a
+# shrinkage factor (a temperature). Half of the model is the mean of the fits without a part, half
+# the one of all rows.
 #
 # What the rows left out show of the single fits is also how good the model is, but for what the
 # mean gains. The mean of log-probabilities, normalised, gives the label of a row
@@ -83,7 +77,6 @@ MANY_ROWS, PARTS_OF_MANY = 4_000, 3  # rows above which fewer parts lose next to
 SALT = 4  # of the parts
 MIN_CLASS_ROWS = 2  # that each part keeps of a class; with one, leave-one-out has none
 SHARE_OF_ALL_ROWS = 0.5  # of the model: the fit of all rows
-MAX_LOSS_CORRECTED_FIRST = 20.0  # nats in all: corrections are tried first, all pairs after them
 MAX_ROWS = 20_000  # up to which all of this is tried; of more what is near the best is enough
 MAX_WEAK_GAIN = 5.0  # nats that a column may gain by itself to be considered noise
 MIN_HARM = 0.1  # nats that rows left out lose by the terms of a column,
@@ -99,7 +92,7 @@ def averaged(
     options: FitOptions,
     n_parts: int | None = None,
 ) -> Averaged:
-    """What is learned on rows, averaged.
+    """What is learned on rows, averaged; or, with one part, by the fit of all rows alone.
 
     Parameters
     ----------
@@ -111,15 +104,13 @@ def averaged(
         Shares of the classes.
     options : FitOptions
     n_parts : int, optional
-        From 2 on. Unless given, 5 up to 4,000 rows, 3 up to 20,000, and beyond only the first of 5
-        is left out.
+        Unless given, 5 up to 4,000 rows, 3 up to 20,000, and beyond only the first of 5 is left
+        out. With 1, the same parts are left out, and only judge.
     """
     search = _Search(columns, rows, p, options, n_parts)
     found = search.best()
     if search.beside and options.polish:
         found = _without_noise(search, found)
-    if search.few and options.polish:
-        found.boost()
     whole, smooth = search.of_all(found), None
     if search.few and options.polish:
         rare, pairs = np.unique(rows.y[search.spared]).tolist(), options.interactions is None
@@ -127,9 +118,8 @@ def averaged(
     judge = found.judge
     trust = judge.trust(found.verdict) if smooth is None else smooth.trust(judge)
     if trust == 0.0:
-        tested = np.append(judge.tested, search.spared)
-        return Averaged.of_one(replace(nothing_learned(columns, p, len(tested)), tested=tested))
-    return _mean(columns, found, whole, smooth, search.spared, p, trust)
+        return Averaged.of_shares(columns, p, np.append(judge.tested, search.spared))
+    return _mean(columns, found, whole, smooth, search.spared, p, trust, alone=n_parts == 1)
 
 
 class _Search:
@@ -148,8 +138,9 @@ class _Search:
     ) -> None:
         self.columns, self.rows, self.p, self.options = columns, rows, p, options
         self.few = rows.n <= MAX_ROWS
-        n_folds = _parts_of(rows.n) if n_parts is None else n_parts
-        fold, n = rows.folds(n_folds, SALT), 1 if n_parts is None and not self.few else n_folds
+        asked = None if n_parts == 1 else n_parts
+        n_folds = min(asked or _parts_of(rows.n), rows.n)
+        fold, n = rows.folds(n_folds, SALT), 1 if asked is None and not self.few else n_folds
         rare = _rare(rows, fold)
         self.kept = [rare | (fold != f) for f in range(n)]
         self.spared = np.flatnonzero(rare & (fold < n))
@@ -198,12 +189,15 @@ class _Search:
             return Way(fits, judge, of_all)
 
         first, self.stricter = least_loss(way, STRICTER if self.wide else STRICTER[:1])
-        ways = [first]
-        if options.polish and first.loss <= MAX_LOSS_CORRECTED_FIRST:
+        if options.polish:
             first.correct(thoroughly=few)
         if few and self.among is None and options.interactions != 0 and first.loss > ALL_PAIRS_GAIN:
-            ways += with_all_pairs(first)
-        return best_corrected(ways, thoroughly=few) if options.polish else min(ways, key=loss_of)
+            other = with_all_pairs(first)
+            if other and options.polish:
+                other.correct(thoroughly=few)
+            if other and other.loss < first.loss:
+                return other
+        return first
 
     def of_all(self, found: Way) -> PartFit:
         """The fit of all rows, learned in that way."""
@@ -270,16 +264,19 @@ def _mean(
     spared: Index,
     p: Array,
     trust: float,
+    *,
+    alone: bool,
 ) -> Averaged:
-    """The mean of the parts and of the fit to all rows, and of their smooth functions, shrunken
-    toward the class shares.
+    """The mean of the parts and of the fit to all rows, or this fit alone, and of their smooth
+    functions, shrunken toward the class shares.
 
     Rows that no part could leave out are predicted by the fit of all rows without corrections,
     which have seen them; each is taken out of the counts.
     """
     judge, fits = found.judge, [*found.fits, whole]
-    n_parts, of_parts = len(found.fits), 1.0 - SHARE_OF_ALL_ROWS
-    shares = np.append(np.full(n_parts, of_parts / n_parts), SHARE_OF_ALL_ROWS)
+    n_parts, of_all_rows = len(found.fits), 1.0 if alone else SHARE_OF_ALL_ROWS
+    of_parts = 1.0 - of_all_rows
+    shares = np.append(np.full(n_parts, of_parts / n_parts), of_all_rows)
     log_proba = judge.tempered(found.log_proba if smooth is None else smooth.log_proba, trust)
     own = log_proba[np.arange(len(log_proba)), judge.y]
 
@@ -291,16 +288,18 @@ def _mean(
 
     *members, of_all = in_threads(log_proba_of, range(len(fits)))
     mean: Array = reduce(np.add, members) / n_parts
-    gained = _ambiguity(of_parts * mean + SHARE_OF_ALL_ROWS * of_all)
-    gained += SHARE_OF_ALL_ROWS * _ambiguity(mean)
+    gained = _ambiguity(of_parts * mean + of_all_rows * of_all)
+    gained += of_all_rows * _ambiguity(mean)
     scores = whole.scores[spared]
     if smooth is not None:  # whose functions were fitted without these rows
         scores = smooth.mixed(len(fits) - 1, scores, spared)
     of_spared = judge.tempered(log_normalised(scores), trust)
     return Averaged(
         columns=columns,
-        parts=in_threads(lambda fit: shrunk(fit.result(), p, trust), fits),
-        shares=shares if smooth is None else (1.0 - smooth.share) * shares,
+        parts=in_threads(
+            lambda fit: shrunk(fit.result(), p, trust), fits[n_parts if alone else 0 :]
+        ),
+        shares=(1.0 if smooth is None else 1.0 - smooth.share) * shares[shares > 0.0],
         smooth=None if smooth is None else smooth.tables(shares, trust),
         tested=np.append(judge.tested, spared),
         log_proba=np.concatenate([log_proba, of_spared]),
@@ -317,7 +316,6 @@ def _ambiguity(mean: Array) -> Array:
 
 # ---- learning a weighted model: column screening, fitting and shrinkage --------------------------
 DEFAULTS = FitOptions()
-MIN_ROWS_PER_PART = 4  # rows a part at least
 MAX_ONE_THREAD_WORK = 150_000
 """Columns times rows times classes up to which threads wait for the interpreter."""
 
@@ -348,13 +346,9 @@ def learn(
         Weight of each class, above 0, in any unit.
     options : FitOptions
     """
-    if options.parts is not None:
-        options = replace(options, parts=min(options.parts, rows.n))
-    elif rows.n < MIN_ROWS_PER_PART * PARTS:
-        options = replace(options, parts=1)
     p = classes / classes.sum()
     if rows.n_classes == 1 or not columns:
-        return Averaged.of_one(nothing_learned(columns, p, rows.n))
+        return Averaged.of_shares(columns, p, np.arange(rows.n))
     if rows.keys is not None:
         return _of_any_columns(columns, rows, p, options)
     rows, was = canonical(rows, columns)
@@ -380,12 +374,9 @@ def _of_any_columns(
         thin = replace(thin, cells=np.ascontiguousarray(thin.cells[kept]))
     different = [columns[j] for j in kept]
     with _controller().limit(limits=1, user_api="blas"):  # for small products threads only wait
-        if options.parts == 1:
-            found = Averaged.of_one(_learned(different, thin, p, options))
-        else:
-            small = len(kept) * thin.n * thin.n_classes < MAX_ONE_THREAD_WORK
-            with on_one_thread() if small else nullcontext():
-                found = averaged(different, thin, p, options, options.parts)
+        small = len(kept) * thin.n * thin.n_classes < MAX_ONE_THREAD_WORK
+        with on_one_thread() if small else nullcontext():
+            found = averaged(different, thin, p, options, options.parts)
     smooth = found.smooth
     if smooth is not None:
         smooth = smooth.among([column.n_cells for column in columns], kept)
@@ -403,34 +394,6 @@ def _of_any_columns(
 def _controller() -> ThreadpoolController:
     """Of the libraries that are loaded; looking for them takes some milliseconds."""
     return ThreadpoolController()
-
-
-def _learned(
-    columns: list[ColumnCells], rows: LearningRows, p: Array, options: FitOptions
-) -> Learned:
-    """Fit columns that differ from each other, and shrink the fit toward the class shares: with few
-    columns for the rows, leave-one-out is enough."""
-    if not too_many_columns(len(columns), float(rows.weight.sum())):
-        min_gain = min_column_gain(len(columns), float(rows.weight.sum()))
-        tables = screened(columns, column_tables(columns, p, rows), p, min_gain)
-        learned = Rounds(columns, tables, rows, p, options).learned()
-        factor = shrinkage_factor(rows, learned.tested, learned.log_proba, p, len(columns))
-        return shrunk(learned, p, factor)
-
-    def learner(columns: list[ColumnCells], rows: LearningRows) -> Callable[[float], Learned]:
-        tables = column_tables(columns, p, rows)
-
-        def learn(min_gain: float) -> Learned:
-            kept = [j for j, table in enumerate(tables) if table.gain >= min_gain]
-            selected = [columns[j] for j in kept], [tables[j] for j in kept]
-            learning = Rounds(*selected, rows.among(kept), p, options)
-            return learning.learned().among(columns, kept)
-
-        return learn
-
-    shrinkage = held_out_shrinkage(columns, rows, p, learner)
-    learned = shrunk(learner(columns, rows)(shrinkage.min_gain), p, shrinkage.factor)
-    return replace(learned, tested=np.arange(rows.n), log_proba=shrinkage.log_proba)
 
 
 # ---- the weights of columns of text beside those of other columns --------------------------------

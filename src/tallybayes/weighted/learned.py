@@ -48,14 +48,6 @@ class Learned:
         What the last correction adds to each weighted table, in nats, centred over classes.
     offset : float64 array (n_classes,)
         log p + b.
-    tested : index array (n_tested,)
-        The learning rows that are predicted: all, but of many rows with corrections a fifth; none
-        of a part of an average, which predicts them as a whole.
-    log_proba : float64 array (n_tested, n_classes)
-        Normalised log-probabilities of these rows. Each is taken out of the counts of
-        every column and pair, exactly, and corrected by what was learned without its fold. What
-        the row has still helped to choose is a little optimistic: the weights (few), which pairs
-        there are, the widths, the expected counts of other rows.
     """
 
     columns: list[ColumnCells]
@@ -65,8 +57,6 @@ class Learned:
     weights: Weights
     corrections: list[Annotated[Array, Shape(None, "n_classes"), Bounded]] | None
     offset: Annotated[Array, Shape("n_classes"), Bounded]
-    tested: NDArray[np.intp]
-    log_proba: Array
 
     @property
     def sizes(self) -> list[int]:
@@ -167,17 +157,28 @@ class Averaged:
     smooth: SmoothTables | None = None
 
     @classmethod
-    def of_one(cls, learned: Learned, duplicates: dict[int, int] | None = None) -> Averaged:
+    def of_one(
+        cls,
+        learned: Learned,
+        tested: NDArray[np.intp],
+        log_proba: Array,
+        duplicates: dict[int, int] | None = None,
+    ) -> Averaged:
         """What one fit gives, by itself."""
         return cls(
             columns=learned.columns,
             parts=[learned],
             shares=np.ones(1),
-            tested=learned.tested,
-            log_proba=learned.log_proba,
-            gained=np.zeros(len(learned.tested)),
+            tested=tested,
+            log_proba=log_proba,
+            gained=np.zeros(len(tested)),
             duplicates=duplicates or {},
         )
+
+    @classmethod
+    def of_shares(cls, columns: list[ColumnCells], p: Array, tested: NDArray[np.intp]) -> Averaged:
+        """The class shares p, to which the columns add nothing, and which predict these rows."""
+        return cls.of_one(nothing_learned(columns, p), tested, np.tile(np.log(p), (len(tested), 1)))
 
     @property
     def order(self) -> list[int]:
@@ -251,8 +252,8 @@ class Averaged:
         return found
 
 
-def nothing_learned(columns: list[ColumnCells], p: Array, n_rows: int = 0) -> Learned:
-    """Columns that add nothing, beside the class shares p, which predict so many rows."""
+def nothing_learned(columns: list[ColumnCells], p: Array) -> Learned:
+    """Columns that add nothing, beside the class shares p."""
     d, n_classes = len(columns), len(p)
     return Learned(
         columns=columns,
@@ -262,8 +263,6 @@ def nothing_learned(columns: list[ColumnCells], p: Array, n_rows: int = 0) -> Le
         weights=Weights(np.zeros(d), np.zeros((n_classes, d)), np.zeros(n_classes), 1.0),
         corrections=None,
         offset=np.log(p),
-        tested=np.arange(n_rows),
-        log_proba=np.tile(np.log(p), (n_rows, 1)),
     )
 
 
@@ -321,8 +320,9 @@ def simplified(
     *,
     by_class: bool = True,
     penalty: float | None = None,
-) -> Learned:
-    """What was learned, with at most so many terms.
+) -> tuple[Learned, Array]:
+    """What was learned, with at most so many terms; and the normalised log-probabilities of the
+    rows, each taken out of every count, float64 (n_rows, n_classes).
 
     Parameters
     ----------
@@ -366,11 +366,6 @@ def simplified(
     n_terms = d + len(learned.pairs)
     wide = Weights(np.zeros(n_terms), np.zeros((len(p), n_terms)), weights.offsets, weights.scale)
     wide.terms[kept], wide.deviations[:, kept] = weights.terms, weights.deviations
-    return replace(
-        learned,
-        weights=wide,
-        corrections=None,
-        offset=log_share + weights.offsets,
-        tested=np.arange(rows.n),
-        log_proba=scores - logsumexp(scores, axis=1, keepdims=True),
-    )
+    offset = log_share + weights.offsets
+    pruned = replace(learned, weights=wide, corrections=None, offset=offset)
+    return pruned, scores - logsumexp(scores, axis=1, keepdims=True)

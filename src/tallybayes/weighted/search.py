@@ -1,20 +1,17 @@
-"""The search for terms stage by stage: corrections of cells, and boosting."""
+"""The search for terms stage by stage, and corrections of cells."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes import _kernels
 from tallybayes.progress import steps
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.learned import Learned
 from tallybayes.weighted.objective import (
-    HALVINGS,
     CorrectedRows,
     added,
     compared_is_final,
@@ -27,26 +24,17 @@ from tallybayes.weighted.scores import (
     RowScores,
     Terms,
     Weights,
-    log_normalised,
     scores_of,
     shares_of,
 )
 from tallybayes.weighted.tables import NULL_TERM, ColumnTable, column_values
 
 __all__ = [
-    "CYCLES",
-    "FOLDS",
-    "MAX_ROWS_ALL_FOLDS",
-    "SALT",
     "TOLERANCE_OF_LOSS",
     "CorrectedCells",
-    "Correction",
     "CorrectionPath",
     "FitOptions",
     "Rounds",
-    "boosted",
-    "correction",
-    "stops_early",
 ]
 
 
@@ -56,13 +44,6 @@ __all__ = [
 Array = NDArray[np.float64]
 Cells = NDArray[np.int32]
 
-RIDGES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
-STOP_RATIO = 1.4  # times the loss without correction: a lower ridge is not tried
-FOLDS = 5
-SALT = 2  # of the folds
-MAX_EXPONENT = 700.0
-MAX_ROWS_ALL_FOLDS = 2000  # below which every fold judges the ridge; above, one does
-MIN_GAIN = 1.0  # nats that a correction has to gain
 Index = NDArray[np.intp]
 
 MAX_OFFSET_VALUES = 1_000_000  # cells times classes
@@ -70,134 +51,6 @@ MAX_ROW_CELLS = 10_000_000  # rows times ways in which a term is corrected
 MAX_ROW_VALUES = 100_000_000  # those times classes
 TOLERANCE_OF_LOSS = 2e-3  # what the last step under a ridge may gain
 CHUNK = 4096  # rows that are numbered at a time: few enough to stay in the cache
-
-
-class Correction(NamedTuple):
-    """What cells are corrected by, in nats.
-
-    Parameters
-    ----------
-    cells : float64 array (n_cells, n_classes)
-        What is added to each cell.
-    tested : index array (n_tested,)
-        Rows on which the ridge was chosen: all of few rows, a fifth of many.
-    left_out : float64 array (n_tested, n_classes)
-        What is added to them by corrections that were learned without their fold.
-    """
-
-    cells: Array
-    tested: NDArray[np.intp]
-    left_out: Array
-
-
-def _log_loss(against: Array) -> Array:
-    """log(1 + exp x) of rows that the scores of the other class pass their own by x."""
-    losses: Array = np.log1p(np.exp(-np.abs(against)))
-    losses += np.maximum(against, 0.0)
-    return losses
-
-
-def stops_early(
-    codes: Iterable[Cells], scores: Array, y: Cells, weight: Array, held_out: NDArray[np.bool_]
-) -> bool:
-    """An early-stopping test for cell offsets of many rows of two classes.
-
-    If the first step under the strongest ridge already increases the loss of the held-out rows, so
-    do all others, and no offsets are fitted. The step is computed term by term, so the cells of all
-    terms are never in memory together.
-
-    Parameters
-    ----------
-    codes : iterable of int32 arrays (n_rows,)
-        The cell of each row in each term; −1 for none.
-    scores : float64 array (n_rows, 2)
-    y : int32 array (n_rows,)
-    weight : float64 array (n_rows,)
-    held_out : bool array (n_rows,)
-    """
-    within = np.where(held_out, 0.0, weight)
-    sign = np.where(y == 1, -1.0, 1.0)
-    apart = scores[:, 1] - scores[:, 0]
-    p = 1.0 / (1.0 + np.exp(np.minimum(-apart, MAX_EXPONENT)))
-    residual, curved = within * (p - (y == 1)), within * p * (1.0 - p)
-    more, slope, penalty = np.zeros(len(y)), 0.0, 0.0
-    for code in codes:
-        at = np.add(code, 1, dtype=np.intp)  # −1 is the first cell, which is not corrected
-        g, h = np.bincount(at, residual), np.bincount(at, curved)
-        step = g / (h + 2.0 * RIDGES[0])
-        step[0] = 0.0
-        more -= (2.0 * step)[at]  # one class is corrected by as much as the other, against it
-        slope -= 2.0 * float(g @ step)
-        penalty += 2.0 * RIDGES[0] * float(step @ step)
-    losses = _log_loss(sign * apart)
-    before, without = float(within @ losses), float(weight[held_out] @ losses[held_out])
-    length = 1.0
-    for _ in range(HALVINGS):
-        losses = _log_loss(sign * (apart + length * more))
-        if float(within @ losses) + length**2 * penalty <= before + 1e-4 * length * slope:
-            break
-        length *= 0.5
-    return float(weight[held_out] @ losses[held_out]) > without + MIN_GAIN
-
-
-def correction(
-    cells: Cells, scores: Array, y: Cells, weight: Array, n_cells: int, fold: NDArray[np.intp]
-) -> Correction | None:
-    """The corrections of cells, or None if nothing is worth it.
-
-    Parameters
-    ----------
-    cells : int32 array (n_rows, n_terms)
-        The cells of each row, numbered over all terms; −1 for none.
-    scores : float64 array (n_rows, n_classes)
-        S, each row taken out.
-    y : int32 array (n_rows,)
-    weight : float64 array (n_rows,)
-    n_cells : int
-    fold : index array (n_rows,)
-        The fold of each row, one of `FOLDS`.
-    """
-    rows = CorrectedRows(cells, scores, y, weight, n_cells)
-    folds = range(FOLDS if len(y) < MAX_ROWS_ALL_FOLDS else 1)
-    found = _validated([(rows.only(fold != f), rows.only(fold == f)) for f in folds])
-    if found is None:
-        return None
-    ridge, without = found
-    tested = [np.flatnonzero(fold == f) for f in folds]
-    left_out = [added(q, cells[at]) for q, at in zip(without, tested, strict=True)]
-    return Correction(
-        solved(rows, rows.curvature(), ridge, np.zeros(rows.shape)),
-        np.concatenate(tested),
-        np.concatenate(left_out),
-    )
-
-
-def _validated(
-    parts: list[tuple[CorrectedRows, CorrectedRows]],
-) -> tuple[float, list[Array]] | None:
-    """The ridge that is best for rows that were not learned from, and what was learned without
-    them; None if no correction is worth it."""
-    nothing = np.zeros(parts[0][0].shape)
-    without = sum(test.loss(nothing)[0] for _, test in parts)
-    starts = [nothing] * len(parts)
-    curvatures = [train.curvature() for train, _ in parts]
-    if len(parts) == 1 and nothing.shape[1] > 2:  # `stops_early` tests two classes
-        train, test = parts[0]
-        first = solved(train, curvatures[0], RIDGES[0], nothing, steps=1)
-        if test.loss(first)[0] > without + MIN_GAIN:
-            return None
-    best, least, before = None, without - MIN_GAIN, without
-    for ridge in RIDGES:
-        loss = 0.0
-        for f, (train, test) in enumerate(parts):
-            starts[f] = solved(train, curvatures[f], ridge, starts[f])
-            loss += test.loss(starts[f])[0]
-        if loss < least:
-            best, least = (ridge, starts.copy()), loss
-        elif loss > STOP_RATIO * without or (len(parts) == 1 and loss > before + MIN_GAIN):
-            break
-        before = max(loss, without)
-    return best
 
 
 class CorrectedCells:
@@ -326,28 +179,6 @@ class CorrectionPath:
         return self.left_out
 
 
-# ---- boosting: the offsets from the ridge on -----------------------------------------------------
-# Boosting of cells: small Newton steps, term after term, from corrections under a ridge on.
-CYCLES = (10, 30, 100, 300)  # steps, after which the loss of the rows left out is computed
-RATE = 1.0  # of a Newton step, at most 1 nat
-RIDGE = 4.0  # rows of p·(1 − p) that a cell has beside its own
-
-
-def boosted(path: CorrectionPath, cycles: int) -> Array:
-    """Scores of the rows left out, (n_left_out, n_classes), after so many cycles of steps from the
-    corrections that the path has reached.
-
-    Parameters
-    ----------
-    path : CorrectionPath
-    cycles : int
-    """
-    rows, path.q = path.rows, path.q.copy()
-    each = rows.cells, path.cells.starts, rows.scores, rows.y, rows.weight
-    _kernels.boost_cells(*each, path.q, cycles, RATE, RIDGE)
-    return path.left_out
-
-
 # ---- the options of fitting a weighted model -----------------------------------------------------
 @dataclass(frozen=True, kw_only=True)
 class FitOptions:
@@ -366,9 +197,8 @@ class FitOptions:
         γ, the penalty of the weights; chosen by cross-validation unless given.
     parts : int, optional
         In how many parts the rows are cut. Each is left out of a fit that is averaged with the
-        others and with one of all rows (see `averaged`); 1: the fit of all rows alone. Unless
-        given, 5, of fewer than 20 rows 1; of more than 20,000 only the first of the five is left
-        out.
+        others and with one of all rows (see `averaged`); 1: that one alone. Unless given, 5 up to
+        4,000 rows, 3 up to 20,000; of more only the first of five is left out.
     """
 
     interactions: int | None = None
@@ -390,7 +220,6 @@ MAX_PAIRED_COLUMNS = 400  # columns among which pairs are looked for
 MAX_ROWS = 25_000  # that weights are learned on
 MAX_VALUES = 100_000_000  # of terms, rows and classes
 MAX_DEVIATIONS = 4_000
-MIN_COLUMN_GAIN = 5.0  # nats that a column has to gain by itself for its cells to be corrected
 
 
 class Rounds:
@@ -603,23 +432,6 @@ class Rounds:
         """The first pairs, counted on all rows, including those left out here."""
         return self._of_all[:n_pairs]
 
-    def learned(self) -> Learned:
-        """Adds pairs and corrections, if the options request them, and predicts the rows."""
-        if self.options.interactions != 0 and len(self.columns) > 1:
-            self.add_pairs()
-        learned, scores = self.fitted()
-        found = self.corrected(learned.sizes, scores) if self.options.polish else None
-        if found is None:
-            tested, log_proba = np.arange(self.rows.n), log_normalised(scores)
-            return replace(learned, tested=tested, log_proba=log_proba)
-        corrections, honest = found
-        return replace(
-            learned,
-            corrections=corrections,
-            tested=honest.tested,
-            log_proba=log_normalised(scores[honest.tested] + honest.left_out),
-        )
-
     def fitted(self) -> tuple[Learned, Array]:
         """The terms there are with their weights, which predict no row yet; and S of all rows,
         float64 (n_rows, n_classes)."""
@@ -636,34 +448,8 @@ class Rounds:
             weights=weights,
             corrections=None,
             offset=np.log(self.p) + weights.offsets,
-            tested=np.arange(0),
-            log_proba=np.empty((0, self.rows.n_classes)),
         )
         return learned, np.ascontiguousarray(self.scores().T)
-
-    def corrected(self, sizes: list[int], scores: Array) -> tuple[list[Array], Correction] | None:
-        """Offsets of the cells of informative columns and of pairs, of terms of these sizes."""
-        rows, tables = self.rows, self.rest.tables
-        informative = [
-            t for t in range(len(sizes)) if t >= len(tables) or tables[t].gain > MIN_COLUMN_GAIN
-        ]
-        maps = [(t, np.arange(sizes[t], dtype=np.int32)) for t in informative]
-        cells = CorrectedCells(maps, rows.n_classes)
-        if not cells.feasible:
-            return None
-        index, stands = cells.learning_rows(rows)
-        some = rows if len(index) == rows.n else rows.take(index)
-        scores, fold = scores[index], some.folds(FOLDS, SALT)
-        if rows.n_classes == 2 and len(index) >= MAX_ROWS_ALL_FOLDS:
-            codes = (self.codes(t, some.cells) for t in informative)
-            if stops_early(codes, scores, some.y, stands, fold == 0):
-                return None
-        numbered = self.numbered(cells, index)
-        found = correction(numbered, scores, some.y, stands, cells.n, fold)
-        if found is None:
-            return None
-        corrections = cells.of_terms(found.cells, sizes)
-        return corrections, found._replace(tested=index[found.tested])
 
     def codes(self, t: int, cells: NDArray[np.int32]) -> NDArray[np.int32]:
         """The cell of rows in a term; −1 for none."""

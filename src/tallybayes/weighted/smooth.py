@@ -335,7 +335,7 @@ def smooth_functions(
     pairs : bool
         Whether pairs may have functions.
     """
-    if found.verdict.loss <= MIN_LOSS or found.cycles:
+    if found.verdict.loss <= MIN_LOSS:
         return None
     n = len(columns) - len(without)
     few = n * (n - 1) // 2 <= MAX_PAIRS

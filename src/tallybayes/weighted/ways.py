@@ -18,44 +18,35 @@ from tallybayes.weighted.cells import ColumnCells, coarse
 from tallybayes.weighted.learned import Learned
 from tallybayes.weighted.objective import CorrectedRows, added
 from tallybayes.weighted.rows import LearningRows, counted_in, thinned
-from tallybayes.weighted.scores import WeightedScore, log_normalised
+from tallybayes.weighted.scores import log_normalised
 from tallybayes.weighted.search import (
-    CYCLES,
     CorrectedCells,
     CorrectionPath,
     FitOptions,
     Rounds,
-    boosted,
 )
 from tallybayes.weighted.tables import NULL_TERM, ColumnTable, column_tables, screened
 
 __all__ = [
-    "HeldOutShrinkage",
     "Judge",
     "Part",
     "PartFit",
     "Way",
-    "best_corrected",
-    "held_out_shrinkage",
     "least_loss",
-    "loss_of",
     "min_column_gain",
     "mixed",
     "prior_share",
-    "shrinkage_factor",
     "shrunk",
     "too_many_columns",
     "with_all_pairs",
 ]
 
 
-# ---- shrinkage toward the class shares, and the minimum gain of a column -------------------------
-# Widths, weights and pairs are chosen by what they gain, and the best of many choices gains by
-# chance: a fit to noise is never empty. With few columns for the rows, the leave-one-out gain of
-# the whole model has to exceed what as many columns of noise would gain. With many columns, leave-
+# ---- the minimum gain of a column, and shrinkage toward the class shares -------------------------
+# Where columns are many for the rows, a column that gains a little does so by chance, and leave-
 # one-out is optimistically biased: a column selected because it separates these rows still
-# separates them with any one row taken out. The whole fit is then repeated without each fifth of
-# the rows, and the rows held out choose the minimum gain of a column and the shrinkage factor.
+# separates them with any one row taken out. A column then has to gain more than a minimum, which
+# the rows left out may raise.
 #
 # No class gets probability 0: the class prior has a small share in every prediction.
 #
@@ -66,17 +57,10 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 COLUMNS_PER_ROW_FACTOR = 30  # a column that gains less than log(30·columns / rows) is not used
-MIN_ROWS_PER_COLUMN_NOISE = 10
-"""The gain of noise grows with the columns, up to one column for so many rows."""
-
 MIN_ROWS_PER_COLUMN = 2
-"""With fewer rows a column, the fit is repeated without each fold."""
+"""With fewer rows a column, columns that gain less than the minimum are in no pair, either."""
 
-FOLDS = 5
-SALT = 3  # of the folds
 STRICTER = (0.0, 2.0, 4.0, 6.0)  # nats that a column has to gain beyond the minimum
-FACTORS = np.linspace(0.0, 1.0, 21)
-MIN_SHRUNK_GAIN = 3.0  # nats that the shrunk model has to gain on rows held out
 PRIOR_ROWS = 0.5  # rows
 MAX_PROBABILITY = float(np.nextafter(1.0, 0.0))  # 1 − ε·(1 − p) may round to 1
 
@@ -92,37 +76,7 @@ def min_column_gain(n_columns: int, n_rows: float) -> float:
 
 def too_many_columns(n_columns: int, n_rows: float) -> bool:
     """Whether there are too many columns for the rows to rely on leave-one-out alone."""
-    return FOLDS <= n_rows < MIN_ROWS_PER_COLUMN * n_columns
-
-
-def shrinkage_factor(
-    rows: LearningRows, tested: Index, log_proba: Array, p: Array, n_columns: int
-) -> float:
-    """The shrinkage factor from 0 to 1, by the gain beyond chance.
-
-    Columns of noise gain a nat or more each. The factor is 0 where the model gains no more than as
-    many columns of noise would, and 1 where it gains half as much again.
-
-    Parameters
-    ----------
-    rows : LearningRows
-    tested : index array (n_tested,)
-        Rows that are predicted.
-    log_proba : float64 array (n_tested, n_classes)
-        Their log-probabilities, each row taken out.
-    p : float64 array (n_classes,)
-        Shares of the classes.
-    n_columns : int
-        Columns that were used.
-    """
-    y, weight = rows.y[tested], rows.weight[tested]
-    total = float(rows.weight.sum())
-    own = log_proba[np.arange(len(tested)), y] - np.log(p)[y]
-    gain = float(weight @ own) * total / max(float(weight.sum()), 1e-300)
-    chance = min(n_columns, total / MIN_ROWS_PER_COLUMN_NOISE) * np.log2(rows.n_classes)
-    if chance <= 0.0:  # no column
-        return 1.0
-    return float(np.clip(2.0 * (gain / chance - 1.0), 0.0, 1.0))
+    return n_rows < MIN_ROWS_PER_COLUMN * n_columns
 
 
 def shrunk(learned: Learned, p: Array, factor: float) -> Learned:
@@ -135,73 +89,7 @@ def shrunk(learned: Learned, p: Array, factor: float) -> Learned:
         weights=learned.weights.times(factor),
         corrections=None if corrections is None else [factor * more for more in corrections],
         offset=log_p + factor * (learned.offset - log_p),
-        log_proba=log_normalised(log_p + factor * (learned.log_proba - log_p)),
     )
-
-
-class HeldOutShrinkage(NamedTuple):
-    """Screening and shrinkage, chosen on rows held out of the whole fit.
-
-    Parameters
-    ----------
-    min_gain : float
-        The minimum gain of a column to be used, in nats.
-    factor : float
-        The shrinkage factor, from 0 to 1.
-    log_proba : float64 array (n_rows, n_classes)
-        Log-probabilities of the rows, each by the shrunk fit without its fold.
-    """
-
-    min_gain: float
-    factor: float
-    log_proba: Array
-
-
-Learner = Callable[[list[ColumnCells], LearningRows], Callable[[float], Learned]]
-"""From columns with the counts of some rows, and these rows: a function that fits them, given the
-minimum gain of a column."""
-
-
-def held_out_shrinkage(
-    columns: list[ColumnCells],
-    rows: LearningRows,
-    p: Array,
-    learner: Learner,
-) -> HeldOutShrinkage:
-    """Fit without each fold, and choose screening and shrinkage on the rows held out.
-
-    Parameters
-    ----------
-    columns : list of ColumnCells
-    rows : LearningRows
-    p : float64 array (n_classes,)
-        Shares of the classes.
-    learner : Learner
-    """
-    minimum, log_p = min_column_gain(len(columns), float(rows.weight.sum())), np.log(p)
-    min_gains = [minimum + more for more in STRICTER]
-    scores = np.zeros((len(min_gains), rows.n, rows.n_classes))
-    fold = rows.folds(FOLDS, SALT)
-    for f in range(FOLDS):
-        some, test = rows.take(np.flatnonzero(fold != f)), np.flatnonzero(fold == f)
-        learn = learner(counted_in(columns, some), some)
-        for i, min_gain in enumerate(min_gains):
-            fit = learn(min_gain)
-            tables = fit.term_tables(fit.columns, p)
-            score = WeightedScore(fit.columns, fit.pairs, tables, fit.offset)
-            scores[i, test] = score.joint_of(rows.cells[:, test]) - log_p
-    losses = np.array([[_loss(log_p + t * z, rows) for t in FACTORS] for z in scores])
-    i, t = (int(at) for at in np.unravel_index(int(np.argmin(losses)), losses.shape))
-    if losses[i, t] > losses[0, 0] - MIN_SHRUNK_GAIN:  # at factor 0: the class shares
-        t = 0
-    factor = float(FACTORS[t])
-    return HeldOutShrinkage(min_gains[i], factor, log_normalised(log_p + factor * scores[i]))
-
-
-def _loss(scores: Array, rows: LearningRows) -> float:
-    """Log-loss of the rows, in nats."""
-    own = log_normalised(scores)[np.arange(rows.n), rows.y]
-    return -float(rows.weight @ own)
 
 
 def prior_share(n_rows: float) -> float:
@@ -373,13 +261,6 @@ class PartFit:
             self.scores[part.tested],
         )
 
-    def path_from_corrections(self) -> CorrectionPath | None:
-        """The same path, from the corrections that there are."""
-        path = self.path()
-        if path is not None and self.corrections is not None:
-            path.q = self.corrections
-        return path
-
     def corrected(self, path: CorrectionPath) -> PartFit:
         """The same with the corrections that a path has reached."""
         return replace(self, cells=path.cells, corrections=path.q)
@@ -438,18 +319,12 @@ TRUSTS = np.sort(np.append(np.exp(np.arange(-1.2, 0.41, 0.1)), 1.0))
 BELOW, ABOVE = np.flatnonzero(np.isclose(TRUSTS, 1.0)).tolist()  # 1, and 1 with rounding
 PENALTY = 10.0  # nats times log² of the temperature: few rows determine it poorly
 CHANCE_GAIN, TRUSTED_GAIN = 2.0, 5.0  # nats over the class shares: from no trust to all of it
-RIDGES = (30.0, 3.0, 0.3, 0.03)
+RIDGES = (30.0, 3.0, 0.3, 0.03, 0.003, 0.0003)
 STOP_RATIO = 1.02  # times the least loss of rows left out: a lower ridge is not tried
 ALL_PAIRS_GAIN = 4.0  # nats that a model with all pairs that gain has to be better by
 MIN_LOSS = 0.5  # nats left of all: no further ridge is tried
-MAX_LOSS_RATIO, MAX_LOSS_EXCESS = 1.1, 4.0  # times the best loss, and nats, to be corrected
-MAX_ALL_PAIRS_RATIO = 1.3  # the same of two parts: all pairs that gain are tried no more
 STANDARD_ERRORS = 1.0  # of what corrections gain; the gain has to be more
 MIN_GAIN = 1.0  # nats that another ridge has to gain where rows are many, and further cycles
-MAX_BOOSTED_SHARE = 0.5  # of the loss left by the weakest ridge: then cells are boosted
-MIN_BOOSTED_LOSS = 4.0  # nats left of all, at least, for it
-BOOST_STANDARD_ERRORS = 2.0  # standard errors: what further boosting gains has to be more
-FIRST_BOOST_STANDARD_ERRORS = 3.0  # the first may begin after each number of cycles
 
 
 @dataclass(frozen=True)
@@ -570,7 +445,6 @@ class Way:
         self.verdict: Verdict = judge.verdict(self.log_proba)
         self.uncorrected: float = self.verdict.loss
         self.ridges: tuple[float, ...] = ()
-        self.cycles: int = 0
         self.tried: bool = False
 
     @property
@@ -608,37 +482,6 @@ class Way:
                 if stops_early or self.verdict.loss <= MIN_LOSS:
                     return
 
-    def boost(self) -> None:
-        """Boosts the cells, from the corrections on, for as many cycles as the rows left out like
-        best; where corrections under the weakest ridge have halved the loss. Labels that follow a
-        rule are so, and no ridge is weak enough for them."""
-        most = MAX_BOOSTED_SHARE * self.uncorrected
-        if self.ridges != RIDGES or not MIN_BOOSTED_LOSS < self.verdict.loss < most:
-            return
-        each = self.all_fits
-        n, some = len(self.fits), in_threads(PartFit.path_from_corrections, each)
-        paths = [path for path in some if path is not None]
-        if len(paths) < len(each):
-            return
-        least = before = self.verdict.loss
-        without, done = self.row_losses(), 0
-        with steps("rounds of boosting", len(CYCLES)) as tick:
-            for cycles in CYCLES:
-                more = partial(boosted, cycles=cycles - done)
-                log_proba, done = self.judge.normalised(in_threads(more, paths)[:n]), cycles
-                tick()
-                verdict = self.judge.verdict(log_proba)
-                error = self.judge.error_of_sum(self.judge.row_losses(log_proba) - without)
-                errors = BOOST_STANDARD_ERRORS if self.cycles else FIRST_BOOST_STANDARD_ERRORS
-                gained = least - verdict.loss - errors * error
-                if gained > 0.0:
-                    least -= gained
-                    self.cycles = cycles
-                    self._become(each, paths, log_proba, verdict)
-                if verdict.loss > before - MIN_GAIN or verdict.loss <= MIN_LOSS:
-                    return
-                before = verdict.loss
-
     def _become(
         self,
         each: list[PartFit],
@@ -674,20 +517,13 @@ class Way:
         return verdict.loss + self.loss - self.verdict.loss
 
     def corrected_alike(self, fit: PartFit) -> PartFit:
-        """Another fit, corrected under the same ridge and boosted as often."""
+        """Another fit, corrected under the same ridge."""
         path = fit.path() if self.ridges else None
         if path is None:
             return fit
         for ridge in self.ridges:
             path.follow(ridge)
-        if self.cycles:
-            boosted(path, self.cycles)
         return fit.corrected(path)
-
-
-def loss_of(way: Way) -> float:
-    """What the rows left out lose, and the price of the way, in nats."""
-    return way.loss
 
 
 def least_loss(way: Callable[[float], Way], tried: Sequence[float]) -> tuple[Way, float]:
@@ -700,30 +536,17 @@ def least_loss(way: Callable[[float], Way], tried: Sequence[float]) -> tuple[Way
     return best, at
 
 
-def with_all_pairs(before: Way) -> list[Way]:
-    """The same with every pair that gains at all, or nothing where the first two parts are clearly
-    worse with them."""
+def with_all_pairs(before: Way) -> Way | None:
+    """The same with every pair that gains at all; None where the first two parts are no better
+    with them."""
     judge, parts = before.judge, [fit.part for fit in before.fits]
+    without = judge.verdict(judge.log_proba(before.fits[:2]))
     with steps("fits with more pairs", len(before.all_fits)) as tick:
         refit = ticking(partial(Part.fit, all_that_gain=True), tick)
         fits = in_threads(refit, parts[:2])
-        log_proba = judge.log_proba(fits)
-        without = judge.verdict(before.log_proba[: len(log_proba)])
-        if judge.verdict(log_proba).loss > MAX_ALL_PAIRS_RATIO * without.loss + MAX_LOSS_EXCESS:
-            return []
+        if judge.verdict(judge.log_proba(fits)).loss >= without.loss:
+            return None
         left = [*parts[2:], *([before.whole.part] if before.whole else [])]
         fits += in_threads(refit, left)
     whole = fits.pop() if before.whole else None
-    return [Way(fits, judge, whole, all_that_gain=True)]
-
-
-def best_corrected(ways: list[Way], *, thoroughly: bool) -> Way:
-    """The best way once corrected. A way that is clearly worse is not corrected."""
-    best = None
-    for way in sorted(ways, key=loss_of):
-        if best is None or way.loss <= MAX_LOSS_RATIO * best.loss + MAX_LOSS_EXCESS:
-            way.correct(thoroughly=thoroughly)
-            if best is None or way.loss < best.loss:
-                best = way
-    assert best is not None
-    return best
+    return Way(fits, judge, whole, all_that_gain=True)

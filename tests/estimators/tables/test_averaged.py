@@ -291,8 +291,7 @@ def test_figures_are_of_the_rows_that_learning_left_out(monkeypatch, n_parts, we
     told = [model.log_loss_, model.accuracy_, model.log_loss_se_, model.accuracy_se_]
     np.testing.assert_allclose(told, expected, rtol=1e-9)
     text = model.summary()
-    how = " left out of the whole fit: " if n_parts > 1 else ", each predicted by the others: "
-    assert f"rows{how}{told[1]:.1%} ± {told[3]:.1%} right, log-loss " in text
+    assert f"rows left out of the whole fit: {told[1]:.1%} ± {told[3]:.1%} right, log-loss " in text
     assert f"log-loss {told[0]:.4f} ± {told[2]:.4f} nats a row" in text
     confused = model._model.chosen.weighting.confused
     figures = model._model.chosen.weighting.figures

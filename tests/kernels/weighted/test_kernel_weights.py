@@ -57,48 +57,6 @@ def test_what_corrections_add_is_summed_term_by_term(n):
         assert np.array_equal(added, expected)
 
 
-def few_corrected(n_classes, n=60, terms=20, seed=0):
-    """Terms of one cell or more, which some rows are not in; odds are scaled twice in a cycle."""
-    rng = np.random.default_rng(seed)
-    sizes = rng.integers(1, 6, terms)
-    start = np.append(0, np.cumsum(sizes))
-    cells = (rng.integers(0, sizes, (n, terms)) + start[:-1]).astype(np.int32)
-    cells[rng.random(cells.shape) < 0.1] = -1
-    scores = rng.normal(size=(n, n_classes)) * rng.choice([1.0, 5.0], (n, 1))
-    y = rng.integers(0, n_classes, n).astype(np.int32)
-    weight = rng.choice([0.0, 1.0, 1.5], n)
-    return cells, start, scores, y, weight, 0.1 * rng.normal(size=(start[-1], n_classes))
-
-
-@pytest.mark.parametrize("n_classes", [2, 3, 7])
-@pytest.mark.parametrize(("rate", "ridge"), [(1.0, 4.0), (0.3, 1.0), (3.0, 1.0)])
-def test_boosted_cells(n_classes, rate, ridge):
-    given = few_corrected(n_classes)
-    expected = twin.boosted(*given, 2, rate, ridge)
-    q = given[-1].copy()
-    _kernels.boost_cells(*given[:-1], q, 2, rate, ridge)
-    np.testing.assert_allclose(q, expected, atol=1e-4)
-
-
-@pytest.mark.parametrize("n_classes", [2, 5])
-def test_instruction_sets_change_nothing_of_boosted_cells(n_classes):
-    def boosted(_):
-        *given, q = few_corrected(n_classes, n=333)
-        _kernels.boost_cells(*given, q, 5, 1.0, 4.0)
-        return [q]
-
-    assert_same_bits(boosted, (1,))
-
-
-@pytest.mark.parametrize("n_classes", [2, 5])
-@pytest.mark.parametrize("n", [0, 1, 40])
-def test_cells_of_rows_far_from_any_doubt_are_boosted(n_classes, n):
-    cells, start, scores, y, weight, q = few_corrected(n_classes, n=n)
-    _kernels.boost_cells(cells, start, 1e6 * scores, y, weight, q, 50, 1.0, 1e-9)
-    assert np.isfinite(q).all()
-    assert np.abs(q).max() < 51.0
-
-
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(0, 30), terms=st.integers(0, 5))
 def test_scaled_rows(seed, n, terms):
     rng = np.random.default_rng(seed)

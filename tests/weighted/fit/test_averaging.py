@@ -60,7 +60,7 @@ def test_what_is_printed_is_about_what_fresh_rows_say():
         assert (learned.gained >= -1e-9).all()
         assert len(learned.tested) == len(set(learned.tested.tolist())) == len(y)
     assert np.mean(printed) == pytest.approx(np.mean(found), rel=0.1)
-    assert printed == pytest.approx(found, rel=0.25)
+    assert printed == pytest.approx(found, rel=0.3)
 
 
 def test_within_one_thread_there_is_one():
