@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.tables.values import as_text
+from tallybayes.tables.columns import as_text
 from tallybayes.tally import GridCounts, Moments, TextCounts
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tallybayes.models.base import same
 from tallybayes.tables import read_table
-from tallybayes.tables.values import read_objects, read_value
+from tallybayes.tables.columns import read_objects, read_value
 
 VALUES = st.one_of(
     st.none(),

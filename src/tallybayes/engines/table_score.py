@@ -33,8 +33,7 @@ from tallybayes.score import (
     of_single_columns,
 )
 from tallybayes.tables import Table
-from tallybayes.tables.columns import entries_of_bits
-from tallybayes.tables.values import as_scalar, as_text
+from tallybayes.tables.columns import as_scalar, as_text, entries_of_bits
 from tallybayes.tally import (
     ClassCounts,
     CrossMoments,

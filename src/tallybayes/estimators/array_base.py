@@ -30,9 +30,8 @@ from tallybayes.models.class_weights import (
 )
 from tallybayes.schema import Columns, Schema
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, read_table
-from tallybayes.tables.columns import BITS, frame
+from tallybayes.tables.columns import BITS, TIMES, frame, is_missing
 from tallybayes.tables.read import is_arrow, is_frame
-from tallybayes.tables.values import TIMES, is_missing
 from tallybayes.tally import TableTally
 from tallybayes.threads import get_num_threads
 from tallybayes.validation import (

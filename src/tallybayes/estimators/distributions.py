@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from tallybayes.engines.parts import ALTERNATIVES
 from tallybayes.models.array import ArrayModel
 from tallybayes.models.base import Model
-from tallybayes.tables.columns import FRAMES, frame
-from tallybayes.tables.values import date_of_days
+from tallybayes.tables.columns import FRAMES, date_of_days, frame
 
 if TYPE_CHECKING:
     from tallybayes import distributions

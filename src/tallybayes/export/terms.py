@@ -42,8 +42,7 @@ from tallybayes.score import (
     Power,
     Single,
 )
-from tallybayes.tables.columns import EXACT, text_of_days, text_of_number
-from tallybayes.tables.values import days_of_text
+from tallybayes.tables.columns import EXACT, days_of_text, text_of_days, text_of_number
 
 __all__ = [
     "JOINT_CELLS",

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tallybayes.errors import OptionError, SourceError, called, listed, suggestion
 from tallybayes.progress import reading_shown
 from tallybayes.sources.places import Named, need_group, need_target
-from tallybayes.tables.values import as_text
+from tallybayes.tables.columns import as_text
 
 if TYPE_CHECKING:
     from tallybayes.estimators.read_by import ReadBy

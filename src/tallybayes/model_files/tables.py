@@ -52,8 +52,7 @@ from tallybayes.sources.opening import header_hint
 from tallybayes.sources.places import need_group, need_kept, need_target
 from tallybayes.sources.reading import Plan, Rows
 from tallybayes.tables import Column, Empty, Numbers, Table, arrow
-from tallybayes.tables.columns import stacked, values_of
-from tallybayes.tables.values import as_text
+from tallybayes.tables.columns import as_text, stacked, values_of
 from tallybayes.validation import read_groups
 
 if TYPE_CHECKING:

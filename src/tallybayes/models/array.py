@@ -15,7 +15,7 @@ from tallybayes.models.base import Model, kept
 from tallybayes.models.data_warnings import tiny_columns, warn_of_tiny
 from tallybayes.schema import Columns, Schema
 from tallybayes.score import Formula, Kind, Parameters, terms_of
-from tallybayes.tables.values import as_text
+from tallybayes.tables.columns import as_text
 from tallybayes.tally import Moments, TableTally
 
 if TYPE_CHECKING:

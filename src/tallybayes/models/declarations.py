@@ -19,7 +19,7 @@ from tallybayes.persistence import NonNegative
 from tallybayes.schema import Kind
 from tallybayes.score import Unseen
 from tallybayes.tables import Empty, Table
-from tallybayes.tables.values import as_text
+from tallybayes.tables.columns import as_text
 from tallybayes.tally import CrossMoments, GridCounts, Moments, TableTally
 from tallybayes.tokens.analyzer import Analyzer
 

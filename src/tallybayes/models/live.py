@@ -17,7 +17,7 @@ from tallybayes.families.smooth import spread_of
 from tallybayes.models.rows import A_NUMBER
 from tallybayes.models.table import TableModel
 from tallybayes.score import Unseen
-from tallybayes.tables.values import as_scalar, as_text
+from tallybayes.tables.columns import as_scalar, as_text
 from tallybayes.tally import ClassCounts
 from tallybayes.tally.base import RESIDUE
 from tallybayes.tally.live_terms import LiveTermCounts

@@ -21,12 +21,14 @@ from tallybayes.tables.columns import (
     BITS,
     EXACT,
     LARGEST,
+    WITH_DATES,
+    days_of_text,
     number_of_text,
     renamed,
+    seconds_of_text,
     strings_of,
     text_of_number,
 )
-from tallybayes.tables.values import WITH_DATES, days_of_text, seconds_of_text
 from tallybayes.tally import (
     ClassCounts,
     GridCounts,

@@ -30,6 +30,7 @@ from tallybayes.sources.contract import MAX_PART_VALUES, Part, RowsKept, SourceC
 from tallybayes.sources.opening import arrow_place
 from tallybayes.tables import Strings, Table, arrow
 from tallybayes.tables.arrow import is_text
+from tallybayes.tables.read import read_polars
 
 __all__ = ["ArrowFile", "ArrowSource", "Batches", "LazyFrame", "ParquetFile"]
 
@@ -196,9 +197,7 @@ class LazyFrame(ArrowSource):
 
     @staticmethod
     def _read(frame: Any, names: Sequence[str], kept: Sequence[str]) -> Table:
-        from tallybayes.tables import polars
-
-        table = polars.read(frame.select(names))
+        table = read_polars(frame.select(names))
         if not kept:
             return table
         return RowsKept(table.columns, frame.height, True, frame.select(kept).to_arrow())

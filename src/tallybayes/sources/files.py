@@ -38,8 +38,8 @@ from tallybayes.sources.options import (
     need_apart,
 )
 from tallybayes.tables import Column, Empty, Numbers, Strings, Table
+from tallybayes.tables.columns import days_of_text
 from tallybayes.tables.read import is_of
-from tallybayes.tables.values import days_of_text
 
 __all__ = [
     "Several",

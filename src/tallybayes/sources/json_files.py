@@ -364,7 +364,7 @@ def _column(values: list[Any], name: str, text: JsonText, lines: list[int]) -> A
         return pa.array([None if v is None else float(v) for v in values], pa.float64())
     if types == {bool}:
         return pa.array(values, pa.bool_())
-    from tallybayes.tables.values import as_text  # slow to import
+    from tallybayes.tables.columns import as_text  # slow to import
 
     return pa.array([None if v is None else as_text(v) for v in values], pa.string())
 

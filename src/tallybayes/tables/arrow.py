@@ -17,9 +17,13 @@ from tallybayes.tables.columns import (
     Numbers,
     Strings,
     Table,
+    as_text,
+    not_a_table,
+    read_array,
+    read_objects,
+    read_strings,
     whole_numbers,
 )
-from tallybayes.tables.values import as_text, not_a_table, read_array, read_objects, read_strings
 
 __all__ = ["as_table", "is_text", "read", "read_batches", "read_column", "take"]
 

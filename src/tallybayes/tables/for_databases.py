@@ -6,9 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.tables.columns import Column, Empty, Mixed, Nested, Numbers, values_of
+from tallybayes.tables.columns import (
+    Column,
+    Empty,
+    Mixed,
+    Nested,
+    Numbers,
+    is_missing,
+    values_of,
+    without_views,
+)
 from tallybayes.tables.read import read_table
-from tallybayes.tables.values import is_missing, without_views
 
 __all__ = ["for_database"]
 

@@ -1,4 +1,7 @@
-"""Which reader a table needs; arrays, nested lists and rows as dicts are read here."""
+"""Tables of any library: arrays, rows as dicts, frames of pandas and of polars; Arrow's in `arrow`.
+
+Each library is imported where one of its frames arrives.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,23 @@ from typing import Any
 import numpy as np
 
 from tallybayes.errors import LeftOutWarning, warn_user
-from tallybayes.tables.columns import Column, Nested, Table
-from tallybayes.tables.values import not_a_table, read_array, read_objects, read_value
+from tallybayes.tables.columns import (
+    Column,
+    Empty,
+    Nested,
+    Numbers,
+    Strings,
+    Table,
+    as_text,
+    not_a_table,
+    read_array,
+    read_objects,
+    read_strings,
+    read_value,
+    whole_numbers,
+)
 
-__all__ = ["AllBut", "is_arrow", "is_frame", "is_of", "read_table"]
+__all__ = ["AllBut", "is_arrow", "is_frame", "is_of", "read_polars", "read_table"]
 
 
 KINDS = ("DataFrame", "Series")
@@ -90,15 +106,11 @@ def read_table(
     if are_records:
         table = _records(x, left_out)
     elif is_of(x, "pandas", "DataFrame"):
-        from tallybayes.tables import pandas
-
-        table = pandas.read(x, threads, left_out)
+        table = _read_pandas(x, threads, left_out)
     elif is_of(x, "polars", "LazyFrame"):
         raise TypeError("X is a polars LazyFrame: collect() it first")
     elif is_of(x, "polars", "DataFrame"):
-        from tallybayes.tables import polars
-
-        table = polars.read(x, threads, left_out)
+        table = read_polars(x, threads, left_out)
     elif is_of(x, "pandas", "Series") or is_of(x, "polars", "Series"):
         raise not_a_table(x)
     elif is_arrow(x):
@@ -215,3 +227,144 @@ def _records(rows: Sequence[Mapping[Any, Any]], left_out: Container[str]) -> Tab
     if len(columns) < len(names):
         raise ValueError("two keys of the rows are the same as text: use strings for keys")
     return Table(columns, len(rows), True)
+
+
+# ---- pandas --------------------------------------------------------------------------------------
+MAX_COPIED_ROWS = 4096  # rows that are copied in less time than pandas takes to make a series
+
+
+def _pandas_column(series: Any, name: str, left_out: Container[str]) -> Column:
+    import pandas as pd
+
+    dtype = series.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        codes = series.cat.codes.to_numpy().astype(np.int32)
+        return Strings(codes, [as_text(v) for v in dtype.categories.tolist()], "category")
+    if isinstance(dtype, pd.ArrowDtype):
+        from tallybayes.tables import arrow
+
+        return arrow.read_column(series.array.__arrow_array__(), name, left_out)
+    if isinstance(dtype, pd.SparseDtype):
+        return read_array(np.asarray(series), name, left_out)
+    if isinstance(dtype, pd.StringDtype):
+        codes, levels = pd.factorize(series)
+        if not len(levels):
+            return Empty(len(series))
+        return Strings(codes.astype(np.int32), [str(v) for v in levels.tolist()], "text")
+    if isinstance(dtype, pd.DatetimeTZDtype):
+        series = series.dt.tz_convert("UTC").dt.tz_localize(None)
+        return read_array(series.to_numpy(), name, left_out)
+    if pd.api.types.is_bool_dtype(dtype):
+        if isinstance(dtype, np.dtype):
+            return read_array(series.to_numpy(), name, left_out)
+        codes = series.fillna(False).to_numpy(dtype=bool).astype(np.int32)
+        codes[series.isna().to_numpy()] = -1
+        return Strings(codes, ["False", "True"], "boolean")
+    if pd.api.types.is_numeric_dtype(dtype) and not isinstance(dtype, np.dtype):
+        if pd.api.types.is_integer_dtype(dtype):
+            wide = np.uint64 if pd.api.types.is_unsigned_integer_dtype(dtype) else np.int64
+            return whole_numbers(series.to_numpy(dtype=wide, na_value=0), series.isna().to_numpy())
+        return Numbers(series.to_numpy(dtype=np.float64, na_value=np.nan), "float")
+    if isinstance(dtype, np.dtype):
+        return read_array(series.to_numpy(), name, left_out)
+    return read_objects(series.to_numpy(dtype=object), name, left_out)
+
+
+def _read_pandas(frame: Any, threads: int = 1, left_out: Container[str] = ()) -> Table:
+    """A pandas.DataFrame.
+
+    Raises
+    ------
+    ValueError
+        If two columns have one name.
+    """
+    import pandas as pd
+
+    twice = frame.columns[frame.columns.duplicated()]
+    if len(twice):
+        raise ValueError(
+            f"two columns are named {twice[0]!r}: rename or drop one, names distinguish columns"
+        )
+    names: dict[str, None] = {}
+    for name in frame.columns.tolist():
+        if str(name) in names:
+            raise ValueError(f"two columns are named {name!s} as text: rename one")
+        names[str(name)] = None
+    types = set(frame.dtypes) if len(frame) <= MAX_COPIED_ROWS else set()
+    if len(types) == 1 and isinstance(one := types.pop(), np.dtype) and one.kind in "iuf":
+        values = frame.to_numpy()
+        return Table(
+            {n: read_array(values[:, j], n) for j, n in enumerate(names)}, len(frame), True
+        )
+    series = dict(zip(names, (one for _, one in frame.items()), strict=True))
+    strings = {}
+    for name, one in series.items():
+        in_arrow = isinstance(one.dtype, pd.StringDtype) and one.dtype.storage.startswith("pyarrow")
+        if isinstance(one.dtype, pd.ArrowDtype):
+            from tallybayes.tables.arrow import is_text
+
+            in_arrow = is_text(one.dtype.pyarrow_dtype)
+        if in_arrow:
+            strings[name] = one.array.__arrow_array__()
+    read: dict[str, Column] = read_strings(strings, threads)
+    columns = {
+        k: read[k] if k in read else _pandas_column(s, k, left_out) for k, s in series.items()
+    }
+    return Table(columns, len(frame), True)
+
+
+# ---- polars --------------------------------------------------------------------------------------
+def _polars_column(series: Any, name: str, left_out: Container[str]) -> Column:
+    import polars as pl
+
+    dtype = series.dtype
+    if dtype == pl.Null:
+        return Empty(len(series))
+    if dtype == pl.Categorical or dtype == pl.Enum:  # physical codes, numbered by what occurs
+        distinct = series.drop_nulls().unique()
+        if not len(distinct):
+            return Empty(len(series))
+        physical = distinct.to_physical().to_numpy().astype(np.int64)
+        rank = np.full(int(physical.max()) + 2, -1, dtype=np.int32)
+        rank[physical] = np.arange(len(physical), dtype=np.int32)
+        codes = series.to_physical().cast(pl.Int64).fill_null(len(rank) - 1).to_numpy()
+        return Strings(rank[codes], distinct.cast(pl.String).to_list(), "category")
+    if dtype == pl.Boolean:
+        codes = series.cast(pl.Int32).fill_null(-1).to_numpy()
+        return Strings(codes.astype(np.int32), ["False", "True"], "boolean")
+    if str(dtype) in ("Int128", "UInt128"):  # NumPy has none
+        least, most = series.min(), series.max()
+        if least is not None and not (least >= -(2**63) and most < 2**63):
+            return read_objects(series.to_list(), name, left_out)
+        series, dtype = series.cast(pl.Int64), pl.Int64()
+    if dtype.is_integer():
+        if series.null_count():
+            return whole_numbers(series.fill_null(0).to_numpy(), series.is_null().to_numpy())
+        return Numbers(series.to_numpy(), "integer")
+    if dtype.is_float():
+        if dtype not in (pl.Float32, pl.Float64):  # no kernel reads halves
+            series = series.cast(pl.Float32)
+        return Numbers(series.to_numpy(), "float")
+    if dtype.is_decimal():
+        return Numbers(series.cast(pl.Float64).to_numpy(), "float")
+    if dtype == pl.Date or dtype == pl.Datetime:
+        if dtype == pl.Datetime and getattr(dtype, "time_zone", None):
+            series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        return read_array(series.cast(pl.Datetime("us")).to_numpy(), name)
+    if dtype == pl.Duration:
+        return Numbers(series.dt.total_nanoseconds().cast(pl.Float64).to_numpy() / 1e9, "duration")
+    if dtype == pl.Time:
+        return Numbers(series.cast(pl.Int64).cast(pl.Float64).to_numpy() / 1e9, "time")
+    return read_objects(series.to_list(), name, left_out)
+
+
+def read_polars(frame: Any, threads: int = 1, left_out: Container[str] = ()) -> Table:
+    """A polars.DataFrame."""
+    import polars as pl
+
+    series = {s.name: s for s in frame.get_columns()}
+    read = read_strings({k: s for k, s in series.items() if s.dtype == pl.String}, threads)
+    columns = {
+        k: read[k] if k in read else _polars_column(s, k, left_out) for k, s in series.items()
+    }
+    return Table(columns, frame.height, True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from tallybayes import _kernels
 from tallybayes.errors import InvalidDocument
-from tallybayes.tables.values import is_missing, without_views
+from tallybayes.tables.columns import is_missing, without_views
 
 __all__ = [
     "all_at_once",
