@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
 )
 
 from tallybayes.errors import IndexOrderWarning, warn_user
-from tallybayes.labels import (
+from tallybayes.schema import (
     are_among,
     numbered_strings,
     places_among,

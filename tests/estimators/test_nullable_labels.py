@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tallybayes import GaussianNB, NaiveBayes, WeightedNaiveBayes, cross_validate, leave_one_out
 from tallybayes.errors import IncompatibleTallies
-from tallybayes.labels import are_among, joined_labels, places_among
+from tallybayes.schema import are_among, joined_labels, places_among
 from tallybayes.validation import codes_of, labels_and_codes, read_labels
 
 BIG = [2**53, 2**53 + 1, 2**53, 2**53 + 1, 2**53 + 2, 2**53]

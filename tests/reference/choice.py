@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from reference.choice_counts import likelihood_of_counts
-from tallybayes.families.binned import MIN_SMOOTHING, best_bins
+from tallybayes.families.binned import MIN_SMOOTHING, best_bins, best_density
 from tallybayes.families.choice import MIN_POOLED_ROWS, TOLERANCE, is_of_counts
 from tallybayes.families.gaussian import Pooled, any_nearly_constant, atom_cells
-from tallybayes.families.smooth import best_density
 from tallybayes.tally import UNIT_ROWS
 
 __all__ = ["best_reading"]

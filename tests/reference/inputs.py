@@ -7,7 +7,7 @@ from scipy import sparse
 
 from tallybayes import _kernels
 from tallybayes.tally import Moments
-from tallybayes.tally.moments import ROUNDING, VANISHING, origin_of
+from tallybayes.tally.numbers import ROUNDING, VANISHING, origin_of
 from tallybayes.tally.terms import term_array
 
 FLOATS = [np.float32, np.float64]

@@ -111,7 +111,7 @@ inline void sum_rows(const UsedCells& used, std::vector<double>& rows) {
 
 // ---- smoothed densities -------------------------------------------------------------------------
 // Smoothed densities of a column of numbers, as candidates of its family: fine bins whose rows are
-// spread over their neighbours. The formulas are those of families/smooth.py.
+// spread over their neighbours. The formulas are those of families/binned.py.
 
 // Triangular weights between n bins of a kernel of h bins on either side, before each bin's rows
 // are divided by their sum.

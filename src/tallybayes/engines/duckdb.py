@@ -54,7 +54,7 @@ from tallybayes.sources.files import is_in_duckdb, is_relation
 from tallybayes.tables import Table
 from tallybayes.tables.for_databases import for_database
 from tallybayes.tally import ClassCounts, GridCounts, Moments, TableTally, Tally
-from tallybayes.tally.grid import BUDGET
+from tallybayes.tally.numbers import BUDGET
 
 __all__ = ["DuckDBEngine", "DuckDBSource", "for_database", "grid_of", "tally_of"]
 

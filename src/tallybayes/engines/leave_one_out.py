@@ -27,7 +27,7 @@ from tallybayes.score import (
     Without,
 )
 from tallybayes.tally.base import RESIDUE
-from tallybayes.tally.moments import VANISHING
+from tallybayes.tally.numbers import VANISHING
 from tallybayes.threads import get_num_threads
 
 __all__ = ["CompiledWithout", "cells_without", "compile_without", "raise_unlearned"]

@@ -43,7 +43,7 @@ from tallybayes.tally import (
     Moments,
     TableTally,
 )
-from tallybayes.tally.grid import BUDGET
+from tallybayes.tally.numbers import BUDGET
 from tallybayes.threads import get_num_threads
 from tallybayes.tokens.analyzer import Analyzer
 

@@ -34,8 +34,7 @@ from tallybayes.tally import (
     TableTally,
     TextCounts,
 )
-from tallybayes.tally.grid import BUDGET
-from tallybayes.tally.moments import origin_of
+from tallybayes.tally.numbers import BUDGET, origin_of
 from tallybayes.threads import get_num_threads, in_threads
 from tallybayes.tokens.analyzer import Analyzer
 

@@ -27,7 +27,7 @@ from tallybayes.families.multinomial import Complement, Multinomial
 from tallybayes.models.array import ArrayModel, declared_levels
 from tallybayes.schema import Columns
 from tallybayes.score import Formula, Unseen
-from tallybayes.tally.moments import origin_of
+from tallybayes.tally.numbers import origin_of
 from tallybayes.validation import like, model_array
 
 __all__ = ["BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"]

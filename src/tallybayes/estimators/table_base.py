@@ -36,7 +36,6 @@ from tallybayes.estimators.sources import (
     tables_of,
 )
 from tallybayes.explain.explanation import Explanation, explanation_of, top_terms_of_column
-from tallybayes.labels import places_among
 from tallybayes.models.base import Model, joined_declared
 from tallybayes.models.calibration import Isotonic
 from tallybayes.models.class_weights import (
@@ -60,6 +59,7 @@ from tallybayes.models.rows import (
     warn_of_mixed,
 )
 from tallybayes.models.table import Chosen, TableModel, need_same_declarations
+from tallybayes.schema import places_among
 from tallybayes.sources.contract import Source, is_distributed, restarted
 from tallybayes.sources.files import is_relation, is_source, is_spark_frame, source_of
 from tallybayes.tables import AllBut, Table, read_table

@@ -42,7 +42,7 @@ from tallybayes.sources.document_source import DocumentSource, labelled_texts
 from tallybayes.tally import TermCounts
 from tallybayes.tally.terms import FADED
 from tallybayes.tokens import MARKS
-from tallybayes.tokens.documents import document_batches
+from tallybayes.tokens.counting import document_batches
 from tallybayes.validation import (
     LeftOut,
     codes_of,

@@ -33,8 +33,8 @@ from tallybayes.tally.live_terms import MIN_HALF_LIFE, LiveTermCounts
 from tallybayes.tally.terms import term_array
 from tallybayes.threads import get_num_threads
 from tallybayes.tokens.analyzer import Analyzer, KnownTerms, no_documents, rows_of_terms
-from tallybayes.tokens.counting import Documents
-from tallybayes.tokens.documents import (
+from tallybayes.tokens.counting import (
+    Documents,
     TextDocuments,
     all_at_once,
     as_objects,

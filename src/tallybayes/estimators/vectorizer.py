@@ -38,8 +38,7 @@ from tallybayes.tokens import (
     count_vocabulary,
 )
 from tallybayes.tokens.analyzer import Analyzer, makes_terms_in_python
-from tallybayes.tokens.counting import Documents, GivenVocabulary, given_vocabulary
-from tallybayes.tokens.documents import as_objects
+from tallybayes.tokens.counting import Documents, GivenVocabulary, as_objects, given_vocabulary
 from tallybayes.validation import Given, read_given
 
 __all__ = [

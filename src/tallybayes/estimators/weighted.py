@@ -17,7 +17,6 @@ from tallybayes.estimators.naive_bayes import NaiveBayes, weights_to_choose_on
 from tallybayes.estimators.table_base import TableClassifier
 from tallybayes.explain.explanation import Explanation, explanation_of
 from tallybayes.explain.importances import summary_of, term_frame
-from tallybayes.labels import places_among
 from tallybayes.models.data_warnings import warn_of_rows
 from tallybayes.models.declarations import Declared, Reading
 from tallybayes.models.table import Chosen
@@ -28,6 +27,7 @@ from tallybayes.models.weighted_fit import (
     simplified_weighting,
 )
 from tallybayes.models.weighting import Weighting
+from tallybayes.schema import places_among
 from tallybayes.tables import Numbers, Table
 from tallybayes.tables.columns import frame
 from tallybayes.validation import (

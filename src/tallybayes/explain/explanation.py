@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax, xlogy
 
 from tallybayes.families.contract import class_evidence
-from tallybayes.models.columns import TextTerms
 from tallybayes.models.documents import TextModel
-from tallybayes.models.table import TableModel
+from tallybayes.models.table import TableModel, TextTerms
 from tallybayes.readable import html_table, shaded
 from tallybayes.score import ImproperPrior
 from tallybayes.scoring import log_normalised
@@ -25,8 +24,7 @@ from tallybayes.tables import Table
 from tallybayes.tables.columns import frame, values_of
 from tallybayes.tally import GridCounts
 from tallybayes.tokens import CJK
-from tallybayes.tokens.counting import Documents
-from tallybayes.tokens.documents import in_one_string
+from tallybayes.tokens.counting import Documents, in_one_string
 
 __all__ = [
     "DocumentExplanation",

@@ -28,7 +28,7 @@ _HOME = {
     "NumberFamily": "tallybayes.families.contract",
     "NumberLaw": "tallybayes.score",
     "Poisson": "tallybayes.families.poisson",
-    "Smooth": "tallybayes.families.smooth",
+    "Smooth": "tallybayes.families.binned",
     "Text": "tallybayes.families.text",
     "family_names": "tallybayes.families.registry",
     "family_of_text": "tallybayes.families.named",
@@ -64,7 +64,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from tallybayes.families.bernoulli import Bernoulli
-    from tallybayes.families.binned import Binned
+    from tallybayes.families.binned import Binned, Smooth
     from tallybayes.families.categorical import Categorical
     from tallybayes.families.class_prior import ClassPrior
     from tallybayes.families.contract import Family, LevelFamily, NumberDensity, NumberFamily
@@ -81,7 +81,6 @@ if TYPE_CHECKING:
         NormalInverseWishart,
     )
     from tallybayes.families.registry import family_names, register_family
-    from tallybayes.families.smooth import Smooth
     from tallybayes.families.text import Text
     from tallybayes.score import NumberLaw
 

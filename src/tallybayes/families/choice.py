@@ -18,20 +18,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.families.binned import CANDIDATES, MIN_SMOOTHING, Binned, quantile_bins_of_each
+from tallybayes.families.binned import (
+    CANDIDATES,
+    FINE_BINS,
+    MIN_SMOOTHING,
+    STRENGTHS,
+    WIDTHS,
+    Binned,
+    quantile_bins_of_each,
+    reading_of,
+    smooth_laws,
+)
 from tallybayes.families.contract import BinnedReading, NumberCounts, log
 from tallybayes.families.gaussian import Gaussian, Pooled, any_nearly_constant, atom_cells
 from tallybayes.families.negative_binomial import MAX_COUNT_OF_SIZES, PooledCounts
 from tallybayes.families.normal import Statistics
-from tallybayes.families.smooth import (
-    FINE_BINS,
-    STRENGTHS,
-    WIDTHS,
-    reading_of,
-    smooth_laws,
-)
 from tallybayes.tally import UNIT_ROWS, GridCounts, RowWeights
-from tallybayes.tally.moments import VANISHING
+from tallybayes.tally.numbers import VANISHING
 
 __all__ = [
     "UNDECLARED",

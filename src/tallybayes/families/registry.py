@@ -15,14 +15,13 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
 from tallybayes.families.bernoulli import Bernoulli
-from tallybayes.families.binned import Binned
+from tallybayes.families.binned import Binned, Smooth
 from tallybayes.families.categorical import Categorical
 from tallybayes.families.contract import ColumnFamily
 from tallybayes.families.gaussian import Gaussian
 from tallybayes.families.multinomial import Multinomial
 from tallybayes.families.negative_binomial import NegativeBinomial
 from tallybayes.families.poisson import Poisson
-from tallybayes.families.smooth import Smooth
 from tallybayes.families.text import Text
 
 __all__ = [

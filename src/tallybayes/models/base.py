@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.class_prior import ClassPrior, PriorWithout
-from tallybayes.labels import joined_labels
-from tallybayes.schema import Schema
+from tallybayes.schema import Schema, joined_labels
 from tallybayes.score import Formula
 from tallybayes.tally import TableTally
 from tallybayes.threads import new_lock

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from tallybayes.errors import IncompatibleTallies
-from tallybayes.labels import places_among
+from tallybayes.schema import places_among
 from tallybayes.tally import TermCounts
 from tallybayes.tally.live_terms import LiveTermCounts
 from tallybayes.tally.terms import SLACK, places_of_terms

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.families.binned import spread_of
 from tallybayes.families.cells import CellLaw
 from tallybayes.families.class_prior import ClassPrior
-from tallybayes.families.smooth import spread_of
 from tallybayes.models.rows import A_NUMBER
 from tallybayes.models.table import TableModel
 from tallybayes.score import Unseen

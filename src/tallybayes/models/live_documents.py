@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tallybayes.models.documents import TextModel
 from tallybayes.tally.live_terms import LiveTermCounts
 from tallybayes.threads import new_lock
-from tallybayes.tokens.documents import TextDocuments
+from tallybayes.tokens.counting import TextDocuments
 
 __all__ = ["LiveDocuments"]
 

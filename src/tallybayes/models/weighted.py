@@ -13,10 +13,9 @@ from tallybayes.engines.parts import TakenOut, TextPart
 from tallybayes.families.class_prior import PriorWithout
 from tallybayes.families.contract import Context
 from tallybayes.models.base import kept
-from tallybayes.models.columns import PROSE, TextTerms
 from tallybayes.models.declarations import ColumnReading, Declared
 from tallybayes.models.rows import Held
-from tallybayes.models.table import Chosen, Contributions, TableModel
+from tallybayes.models.table import PROSE, Chosen, Contributions, TableModel, TextTerms
 from tallybayes.models.weighting import PartNow, Weighting, WeightingNow, apply_weighting
 from tallybayes.score import Correction, Description, Formula
 from tallybayes.score import Term as FormulaTerm

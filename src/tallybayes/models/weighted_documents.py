@@ -12,8 +12,8 @@ from scipy.special import log_softmax
 
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.families.text import GroupCounts, TermTable
-from tallybayes.labels import places_among
 from tallybayes.models.documents import TextModel
+from tallybayes.schema import places_among
 from tallybayes.tally import TermCounts
 from tallybayes.tally.live_terms import LiveTermCounts, RidgeTerms
 from tallybayes.threads import get_num_threads

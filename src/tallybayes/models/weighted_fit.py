@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.engines.parts import TakenOut
-from tallybayes.labels import are_among
 from tallybayes.models.data_warnings import (
     identifies_groups,
     is_identifier,
@@ -23,6 +22,7 @@ from tallybayes.models.weighting import (
     WeightingNow,
     without_rows,
 )
+from tallybayes.schema import are_among
 from tallybayes.scoring import Figures, posterior_without
 from tallybayes.tables import Empty, Table
 from tallybayes.weighted.average import TextWeights, learn, learn_text_weights

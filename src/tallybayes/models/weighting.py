@@ -8,8 +8,8 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.labels import places_among
 from tallybayes.persistence import MAX_WEIGHT, Bounded, Positive, Shape, Within
+from tallybayes.schema import places_among
 from tallybayes.scoring import Figures
 from tallybayes.tally import TableTally
 from tallybayes.tally.saved import Labels

@@ -37,7 +37,7 @@ from tallybayes.reporting.documents import TextForm, text_form
 from tallybayes.reporting.form import Form
 from tallybayes.reporting.measures import Predictions
 from tallybayes.tally import GridCounts, LevelCounts
-from tallybayes.tokens.documents import in_one_string
+from tallybayes.tokens.counting import in_one_string
 from tallybayes.validation import LeftOut, unfitted
 
 __all__ = [

@@ -12,8 +12,7 @@ from tallybayes.tally.base import (
     effective_row_weight,
     effective_rows,
 )
-from tallybayes.tally.grid import GridCounts
-from tallybayes.tally.moments import CrossMoments, Moments
+from tallybayes.tally.numbers import CrossMoments, GridCounts, Moments
 from tallybayes.tally.table import TableTally
 from tallybayes.tally.terms import TermCounts, TextCounts
 

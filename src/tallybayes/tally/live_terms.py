@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.errors import IncompatibleTallies
-from tallybayes.labels import joined_labels, places_among
+from tallybayes.schema import joined_labels, places_among
 from tallybayes.tally.terms import SLACK, TermCounts
-from tallybayes.tokens.counting import SortedTerms, encoded_stop_words
-from tallybayes.tokens.documents import refuse
+from tallybayes.tokens.counting import SortedTerms, encoded_stop_words, refuse
 
 __all__ = ["MAX_ORDERS", "MIN_HALF_LIFE", "LiveTermCounts", "RidgeTerms"]
 

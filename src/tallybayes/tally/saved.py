@@ -24,8 +24,7 @@ from tallybayes.persistence import (
 )
 from tallybayes.schema import Columns, Schema
 from tallybayes.tally.base import RESIDUE, ClassCounts, FeatureSums, LevelCounts, Tally
-from tallybayes.tally.grid import GridCounts
-from tallybayes.tally.moments import CrossMoments, Moments
+from tallybayes.tally.numbers import CrossMoments, GridCounts, Moments
 from tallybayes.tally.terms import TermCounts, TextCounts, terms_ascend
 
 __all__ = [

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from tallybayes import persistence
 from tallybayes.errors import IncompatibleTallies, ModelFileError, NegativeTally
-from tallybayes.labels import places_among
 from tallybayes.persistence import Tree, Unfit, flat, need, nested
 from tallybayes.readable import html_table
-from tallybayes.schema import Columns, Schema
+from tallybayes.schema import Columns, Schema, places_among
 from tallybayes.tally.base import (
     MAX_RESIDUE_ROWS,
     RESIDUE,
@@ -25,8 +24,7 @@ from tallybayes.tally.base import (
     LevelCounts,
     Tally,
 )
-from tallybayes.tally.grid import GridCounts
-from tallybayes.tally.moments import CrossMoments, Moments
+from tallybayes.tally.numbers import CrossMoments, GridCounts, Moments
 from tallybayes.tally.saved import plain_arrays, restored_parts, tally_header
 from tallybayes.tally.terms import TextCounts
 

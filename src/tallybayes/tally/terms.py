@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.errors import IncompatibleTallies, NegativeTally
-from tallybayes.labels import joined_labels, places_among
 from tallybayes.persistence import Ascending, Shape, Within
+from tallybayes.schema import joined_labels, places_among
 from tallybayes.tally.base import ALL, RESIDUE, Rows, Tally, is_nothing, is_residue
 
 __all__ = [

@@ -14,7 +14,7 @@ import pytest
 import tallybayes
 from tallybayes import NaiveBayes, persistence
 from tallybayes.errors import ModelFileError
-from tallybayes.models import columns as table_reading
+from tallybayes.models import table as table_reading
 
 
 def table(n=400, seed=0):

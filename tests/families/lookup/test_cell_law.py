@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from reference.logs import assert_logs
 from tallybayes.engines.leave_one_out import cells_without
+from tallybayes.families.binned import _kernel
 from tallybayes.families.cells import CellLaw
-from tallybayes.families.smooth import _kernel
 
 CLOSE = {"rtol": 1e-10, "atol": 1e-10}
 

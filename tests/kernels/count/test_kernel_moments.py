@@ -21,7 +21,7 @@ from reference.rational import exact
 from tallybayes import _kernels
 from tallybayes.tally import Moments
 
-DOUBLE_DOUBLE = Fraction(1, 2**100)  # the error of one step, as tally/moments.py states it
+DOUBLE_DOUBLE = Fraction(1, 2**100)  # the error of one step, as tally/numbers.py states it
 
 
 def dense_moments(x, codes, weights, n_classes, origin, threads=2):
@@ -256,7 +256,7 @@ def test_totals_add_within_the_stated_bound(factor):
 
 @pytest.mark.parametrize("new", [0.0, 1.0, 1e9, -1e9, 1e-9, 0.1])
 def test_the_origin_moves_within_the_stated_bound(new):
-    """tally/moments.py: the error is below 2⁻¹⁰⁰·(|S2| + nδ²), of S2, and alike of S1."""
+    """tally/numbers.py: the error is below 2⁻¹⁰⁰·(|S2| + nδ²), of S2, and alike of S1."""
     rng = np.random.default_rng(10)
     old = rng.normal(size=4)
     tally = random_moments(rng, 3, 4, old)
