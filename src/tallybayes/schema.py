@@ -284,13 +284,6 @@ class Schema:
         """The columns that have a tally."""
         return list(dict.fromkeys(name for group in self.groups for name in group.names or ()))
 
-    @property
-    def mixed(self) -> list[str]:
-        """The columns of a table that hold levels and numbers."""
-        numbers = {group.names for group in self.groups if group.kind == "grid"}
-        levels = [group.names for group in self.groups if group.kind == "levels"]
-        return [names[0] for names in levels if names and names in numbers]
-
     def join(self, other: Schema) -> Schema:
         """The schema that holds both; classes are joined by label."""
         classes = self.classes

@@ -42,6 +42,7 @@ __all__ = [
     "is_missing_label",
     "label_array",
     "labels_and_codes",
+    "labels_named",
     "like",
     "model_array",
     "read_given",
@@ -212,6 +213,11 @@ def warn_of_other_order(X: Any, y: Any, sample_weight: Any = None, groups: Any =
 def label_array(y: Any) -> NDArray[Any]:
     """Labels as NumPy holds them, of any shape; ValueError for a missing value in nullable ones."""
     return np.asarray(_without_nullable(y))
+
+
+def labels_named(classes: Any) -> NDArray[Any]:
+    """The distinct labels that ``classes=`` names, sorted."""
+    return labels_and_codes(label_array(classes).ravel())[0]
 
 
 def _without_nullable(y: Any) -> Any:

@@ -29,7 +29,6 @@ from tallybayes.tally import (
     ClassCounts,
     CrossMoments,
     GridCounts,
-    LevelCounts,
     Moments,
     TableTally,
     TextCounts,
@@ -86,8 +85,18 @@ def _numbers(
             break  # one by one shows which column it is
         moments |= {name: some.column(j) for j, name in enumerate(names)}
     for name in columns:
-        if name not in moments:
-            moments[name] = _moments_of_one(name, columns[name], codes, weights, n)
+        if name not in moments:  # of the rows that have a value
+            x, own, given = np.ascontiguousarray(columns[name].values), codes, weights
+            if x.dtype.kind == "f" and (missing := np.isnan(x)).any():
+                x, own = x[~missing], codes[~missing]
+                given = None if weights is None else weights[~missing]
+            some = Moments.zeros(n, origin_of((x if given is None else x[given != 0.0])[:, None]))
+            some.n[:, 0], some.n_lo[:, 0] = _class_weights(own, n, given)
+            sums, threads = some.sums, get_num_threads()
+            fault = _kernels.moments_dense(x, own, given, some.origin, *sums, threads)
+            if fault or not np.isfinite(some.s2_hi).all():
+                raise_infinite(name, columns[name].values)
+            moments[name] = some
 
     def grid(name: str) -> tuple[int, int, NDArray[np.int64], Array]:
         values, least = np.ascontiguousarray(columns[name].values), shifts.get(name, 0)
@@ -105,45 +114,26 @@ def _numbers(
     return groups
 
 
-def _moments_of_one(
-    name: str, column: Numbers, codes: Codes, weights: Weights, n_classes: int
-) -> Moments:
-    """The moments of a column, of the rows that have a value."""
-    values = np.ascontiguousarray(column.values)
-    there = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(len(values), dtype=bool)
-    if not there.all():
-        values, codes = values[there], codes[there]
-        weights = None if weights is None else weights[there]
-    used = values if weights is None else values[weights != 0.0]
-    moments = Moments.zeros(n_classes, origin_of(used[:, None]))
-    moments.n[:, 0], moments.n_lo[:, 0] = _class_weights(codes, n_classes, weights)
-    sums, threads = moments.sums, get_num_threads()
-    fault = _kernels.moments_dense(values, codes, weights, moments.origin, *sums, threads)
-    if fault or not np.isfinite(moments.s2_hi).all():
-        raise_infinite(name, column.values)
-    return moments
-
-
 def _strings(
     names: list[str], columns: list[Strings], codes: Codes, n_classes: int, weights: Weights
 ) -> list[Group]:
     """Level counts of columns of strings; only levels that occur are kept."""
     if not columns:
         return []
-    everything = LevelCounts.zeros(
-        n_classes, np.array([len(column.levels) + 1 for column in columns], dtype=np.int64)
-    )  # missing values have a cell while counting
+    n_cells = [len(column.levels) + 1 for column in columns]  # missing values have one meanwhile
+    start = np.concatenate([[0], np.cumsum(n_cells)]).astype(np.int64)
+    everything = np.zeros((n_classes, int(start[-1])))
     _kernels.levels_columns(
         [np.ascontiguousarray(column.codes, dtype=np.int32) for column in columns],
         codes,
         weights,
-        everything.start,
-        everything.counts,
+        start,
+        everything,
         get_num_threads(),
     )
     groups: list[Group] = []
     for j, (name, column) in enumerate(zip(names, columns, strict=True)):
-        counts = everything.column(j)
+        counts = everything[:, start[j] : start[j + 1]]
         seen = np.flatnonzero(counts[:, 1:].any(axis=0))
         if not len(seen):
             continue

@@ -491,6 +491,11 @@ class TallyClassifier(Classifier):
     _default_class_alpha: ClassVar[float] = 0.0
 
     class_weight: dict[Any, float] | Literal["balanced"] | None
+    _name: ClassVar[str]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._name = cls.__name__
 
     # ---- what a subclass defines -----------------------------------------------------------------
     @abstractmethod
@@ -567,11 +572,11 @@ class TallyClassifier(Classifier):
         x = self._first_rows(X)
         labels, given, together = read_given(X, y, sample_weight, groups, x.shape[0], self._name)
         classes, codes = labels_and_codes(labels)
-        class_weight: ClassWeights = {}
+        class_weight, weights = ClassWeights(), given
         if self.class_weight is not None:
             count = np.bincount(codes, given, len(classes)).astype(np.float64)
             class_weight = resolved(self.class_weight, classes, count, self._declared_classes())
-        weights = weighted(given, class_weight, classes, codes)
+            weights = weighted(given, class_weight, classes, codes)
         model = self._count_afresh(classes, x, codes, weights, together)
         model.class_weight = class_weight
         if weights is not None:  # they may all be 0
@@ -749,10 +754,6 @@ class TallyClassifier(Classifier):
     @abstractmethod
     def _read_rows(self, x: Any, *, learning: bool = False) -> Any:
         """X as the kernels read it; `learning` for rows to count."""
-
-    @property
-    def _name(self) -> str:
-        return type(self).__name__
 
     def _fitted(self) -> Model:
         model = self.__dict__.get("_model")

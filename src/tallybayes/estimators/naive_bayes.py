@@ -18,8 +18,7 @@ from tallybayes.engines.leave_one_out import cells_without
 from tallybayes.engines.parts import LookupPart, TakenOut
 from tallybayes.errors import NegativeTally, StaleWarning, warn_user
 from tallybayes.estimators.base import LIVE, TallyClassifier, learning
-from tallybayes.estimators.one_row import as_row
-from tallybayes.estimators.table_base import TableClassifier
+from tallybayes.estimators.one_row import RowByRow, as_row
 from tallybayes.explain.explanation import drawn_posteriors, draws_of, table_evidence
 from tallybayes.explain.importances import column_importances, column_tables
 from tallybayes.families.priors import Estimate
@@ -79,7 +78,7 @@ def _warn_if_stale(chosen: Chosen, model: TableModel) -> None:
         )
 
 
-class NaiveBayes(TableClassifier):
+class NaiveBayes(RowByRow):
     r"""Naive Bayes for a table, straight from the data frame.
 
     Strings, categories and booleans are levels. Numbers and dates are counted as moments and on a

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from abc import abstractmethod
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallybayes.engines.contract import merged_tables
 from tallybayes.engines.table_score import (
@@ -28,7 +26,9 @@ from tallybayes.engines.table_score import (
     hold,
 )
 from tallybayes.errors import UnseenLevel
-from tallybayes.estimators.base import LIVE, LOCK, TallyClassifier, lock_of, take_place, twin_of
+from tallybayes.estimators.base import LIVE, LOCK, lock_of, take_place, twin_of
+from tallybayes.estimators.table_base import TableClassifier
+from tallybayes.explain.explanation import Explanation
 from tallybayes.models.class_weights import ClassWeights, by_label
 from tallybayes.models.data_warnings import warn_of_unknown_keys
 from tallybayes.models.declarations import Declared, declared, names_declared
@@ -45,57 +45,26 @@ from tallybayes.validation import (
     read_labels,
 )
 
-__all__ = ["LabelRule", "RowByRow", "as_row", "labels_named", "row_counter", "with_classes"]
+__all__ = ["LabelRule", "RowByRow", "as_row", "row_counter"]
 
 
 # ---- methods for one row at a time, with the names that river uses -------------------------------
-class RowByRow(TallyClassifier):
+class RowByRow(TableClassifier):
     """Base of a table classifier that learns and classifies rows as dicts. Not for direct use.
 
     Rows learned one by one wait in a counter of their own, ``_rows``, until the model is read.
     """
 
-    half_life: float | None
-    classes: Any
-
-    columns: Any
-
-    @abstractmethod
-    def _hold(
-        self, tally: TableTally, seen: Names, what: Declared, *, has_names: bool
-    ) -> TableModel:
-        """Starts a model with a tally."""
-
-    @abstractmethod
-    def _add_batch(
-        self, batch: TableTally, n_rows: int, weights: Any, seen: Names, what: Declared
-    ) -> None:
-        """Merges the tally of a batch of rows into the model's, which has then seen these
-        columns."""
-
-    @abstractmethod
-    def _take_counted(
-        self, tally: TableTally, largest: dict[str, float], seen: Names, what: Declared
-    ) -> None:
-        """Holds the tally of all rows after some were removed; `largest` is the largest sum of
-        squares that each column held meanwhile."""
-
-    @abstractmethod
-    def _forget_weightless(self, label: Any) -> Self:
-        """Removes a row of weight 0."""
-
     def _fitted(self) -> TableModel:
         if "_rows" in self.__dict__:
             self._take_rows()
         model: TableModel | None = self.__dict__.get("_model")
-        return cast("TableModel", super()._fitted()) if model is None else model
+        return super()._fitted() if model is None else model
 
     def _attribute(self, name: str) -> TableModel:
         if "_rows" in self.__dict__:
             self._take_rows()
-        model = super()._attribute(name)
-        assert isinstance(model, TableModel)
-        return model
+        return super()._attribute(name)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_model" in self.__dict__ or "_rows" in self.__dict__
@@ -469,6 +438,21 @@ class RowByRow(TallyClassifier):
         shares = self.predict_proba([as_row(x)])[0].tolist()
         return dict(zip(self._fitted().schema.classes.tolist(), shares, strict=True))
 
+    def explain_one(self, row: Mapping[str, Any]) -> Explanation:
+        """:meth:`explain` of one row as a dict; ``print`` it for a readable table.
+
+        Parameters
+        ----------
+        row : dict
+            Values by column name.
+
+        Returns
+        -------
+        Explanation
+            Of the one row.
+        """
+        return self.explain([as_row(row)])
+
     def _unseen_in_row(self, x: Mapping[str, Any], error: KeyError) -> UnseenLevel:
         name = error.args[0]
         value = next((v for key, v in x.items() if str(key) == name), None)
@@ -580,17 +564,3 @@ def _levels_of(schema: Schema | None, name: str) -> list[str]:
         if group.key == ((name,), "levels") and group.levels is not None:
             return group.levels[0].tolist()  # type: ignore[no-any-return]
     return []
-
-
-# ---- declared classes: they may occur even if no row has them ------------------------------------
-def with_classes(tally: TableTally, classes: Any) -> TableTally:
-    """A tally with classes that may occur, beside its own."""
-    if classes is None:
-        return tally
-    more = labels_named(classes)
-    return tally.aligned(tally.schema.join(Schema(more, (), by_name=True)))
-
-
-def labels_named(classes: Any) -> NDArray[Any]:
-    """The labels that ``classes=`` names, sorted."""
-    return labels_and_codes(label_array(classes).ravel())[0]

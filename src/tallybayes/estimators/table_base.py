@@ -21,7 +21,6 @@ from tallybayes.engines.registry import ENGINES, engine_of
 from tallybayes.engines.tables import Shifts, collect_table
 from tallybayes.errors import SourceError
 from tallybayes.estimators.base import LearnedRows, TallyClassifier, draw_waterfall, learning
-from tallybayes.estimators.one_row import RowByRow, as_row, labels_named, with_classes
 from tallybayes.estimators.read_by import ReadBy, opened_for, remember, spelling_of
 from tallybayes.estimators.saving import EXTRA
 from tallybayes.estimators.sources import (
@@ -70,6 +69,7 @@ from tallybayes.validation import (
     as_numpy,
     label_array,
     labels_and_codes,
+    labels_named,
     read_given,
 )
 
@@ -82,11 +82,13 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 
-class TableClassifier(RowByRow):
+class TableClassifier(TallyClassifier):
     """Base of the classifiers of tables. Not for direct use."""
 
     _reads = "tables"
     columns: Any
+    classes: Any
+    half_life: float | None
     class_alpha: Any
     class_prior: Any
     _default_class_alpha = 1.0
@@ -106,6 +108,11 @@ class TableClassifier(RowByRow):
     def _choose(self, x: Table, own: Index, weight: Array | None, groups: Index | None) -> None:
         """Chooses what is chosen on rows, on rows that were counted with these weights; rows of a
         group are left out together."""
+
+    if TYPE_CHECKING:
+
+        def _fitted(self) -> TableModel: ...
+        def _attribute(self, name: str) -> TableModel: ...
 
     # ---- reading rows ----------------------------------------------------------------------------
     def _table(self, x: Any, out: Container[str], needed: Container[str] | None = None) -> Table:
@@ -174,9 +181,6 @@ class TableClassifier(RowByRow):
         named = [] if self.classes is None else label_array(self.classes).ravel().tolist()
         return [*named, *(self.class_prior if isinstance(self.class_prior, Mapping) else ())]
 
-    def _counted(self, x: Table, labels: Labels, what: Declared, bits: Shifts = None) -> TableTally:
-        return collect_table(x, *labels, what.together, what.analyzers, bits)
-
     def _count_afresh(
         self,
         classes: NDArray[Any],
@@ -190,8 +194,10 @@ class TableClassifier(RowByRow):
     ) -> TableModel:
         """See the base; `declared` are classes that may occur besides."""
         aged = self._aged(weights, len(codes))
-        tally = self._counted(x, Labels(classes, codes, aged), x.declared)
-        tally = with_classes(tally, declared)
+        together, analyzers = x.declared.together, x.declared.analyzers
+        tally = collect_table(x, classes, codes, aged, together, analyzers)
+        if declared is not None:
+            tally = tally.with_classes(labels_named(declared))
         if weights is not None and weights.min(initial=0.0) < 0.0:
             tally.need_non_negative(f"{action} with these negative weights")
         need_finite(tally, {}, x)
@@ -244,9 +250,10 @@ class TableClassifier(RowByRow):
     ) -> TableModel:
         """Starts a model with a tally, in place of what was learned before."""
         self.__dict__.pop("_rows", None)
-        tally = with_classes(tally, self.classes)
+        if self.classes is not None:
+            tally = tally.with_classes(labels_named(self.classes))
         if isinstance(self.class_prior, Mapping):  # it declares the classes that it names
-            tally = with_classes(tally, list(self.class_prior))
+            tally = tally.with_classes(labels_named(list(self.class_prior)))
         prior = self._class_prior(tally.schema.classes)
         model = self._model_type(tally, prior, self._name)
         model.seen, model.has_names = seen, has_names
@@ -336,9 +343,9 @@ class TableClassifier(RowByRow):
         ValueError
             For bad parameters or data; the estimator is then as it was before.
         """
-        if "_rows" in self.__dict__:
-            self._take_rows()
-        first = "_model" not in self.__dict__
+        first = not self.__sklearn_is_fitted__()
+        if not first:
+            self._fitted()  # of all rows learned so far
         class_weight = self._class_weight_to_learn()
         if isinstance(y, str):
             if first:
@@ -360,8 +367,10 @@ class TableClassifier(RowByRow):
                 known, x, codes, weights, together, declared=classes, action="partial_fit"
             )
         else:
-            aged = Labels(known, codes, self._aged(weights, len(codes)))
-            batch = with_classes(self._counted(x, aged, x.declared), classes)
+            aged, what = self._aged(weights, len(codes)), x.declared
+            batch = collect_table(x, known, codes, aged, what.together, what.analyzers)
+            if classes is not None:
+                batch = batch.with_classes(labels_named(classes))
             self._add_batch(batch, len(codes), weights, x.names, x.declared, x)
             model = self._fitted()
             if weights is not None:
@@ -411,21 +420,6 @@ class TableClassifier(RowByRow):
             ``base + contributions.sum(axis=2)`` is :meth:`predict_joint_log_proba`.
         """
         return explanation_of(self._fitted(), self._read_rows(X), draw_waterfall)
-
-    def explain_one(self, row: Mapping[str, Any]) -> Explanation:
-        """:meth:`explain` of one row as a dict; ``print`` it for a readable table.
-
-        Parameters
-        ----------
-        row : dict
-            Values by column name.
-
-        Returns
-        -------
-        Explanation
-            Of the one row.
-        """
-        return self.explain([as_row(row)])
 
     def top_terms(self, column: str, label: Any, n: int = 10) -> list[tuple[Any, float]]:
         """The terms of a column of text that add most to a class against all others: of one
@@ -649,9 +643,10 @@ class TableClassifier(RowByRow):
         labels, given, _ = read_given(X, y, sample_weight, None, x.n_rows, self._name)
         known, codes = labels_and_codes(labels)
         weights = weighted(given, model.class_weight, known, codes)
-        batch = self._counted(x, Labels(known, codes, weights), model.reading.declared)
+        what = model.reading.declared
+        batch = collect_table(x, known, codes, weights, what.together, what.analyzers)
         rest = merged_tables(model.tally, batch * -1.0)
-        self._take_rest(rest, model.seen, model.reading.declared, known.tolist(), action="forget")
+        self._take_rest(rest, model.seen, what, known.tolist(), action="forget")
         return self
 
     @learning
@@ -773,8 +768,8 @@ class TableClassifier(RowByRow):
         def count(rows: RowsToCount, labels: Labels) -> TableTally:
             classes, codes, given = labels
             weights = weighted(given, class_weight, classes, codes)
-            aged = self._aged(weights, len(codes))
-            return self._counted(rows, Labels(classes, codes, aged), rows.declared, shifts)
+            aged, what = self._aged(weights, len(codes)), rows.declared
+            return collect_table(rows, classes, codes, aged, what.together, what.analyzers, shifts)
 
         fades = None if half_life is None else fading
         keeps = group in what.columns_left_out
@@ -810,7 +805,8 @@ class TableClassifier(RowByRow):
             known, count = tally.schema.classes, tally.classes.count
             class_weight = resolved(self.class_weight, known, count, self._declared_classes())
             tally = tally.weighted(by_class(class_weight, known))
-        tally = with_classes(tally, classes)
+        if classes is not None:
+            tally = tally.with_classes(labels_named(classes))
         tally.need_non_negative("fit with these negative weights")
         need_finite(tally, counted.infinite)
         first = counted.first
@@ -848,7 +844,9 @@ class TableClassifier(RowByRow):
             x, target, weight, what, prepare, class_weight, 0, group, known=model.seen.seen
         )
         first = counted.first
-        batch = with_classes(counted.tally, classes)
+        batch = counted.tally
+        if classes is not None:
+            batch = batch.with_classes(labels_named(classes))
         names, declared, places = first.names, first.declared, counted.infinite
         self._add_batch(batch, counted.n_rows, None, names, declared, None, places)
 

@@ -14,7 +14,7 @@ from tallybayes.engines.contract import raise_infinite
 from tallybayes.errors import StaleWarning, warn_user
 from tallybayes.estimators.base import TallyClassifier, draw_waterfall, learning
 from tallybayes.estimators.naive_bayes import NaiveBayes, weights_to_choose_on
-from tallybayes.estimators.table_base import TableClassifier
+from tallybayes.estimators.one_row import RowByRow
 from tallybayes.explain.explanation import Explanation, explanation_of
 from tallybayes.explain.importances import summary_of, term_frame
 from tallybayes.models.data_warnings import warn_of_rows
@@ -42,7 +42,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 
-class WeightedNaiveBayes(TableClassifier):
+class WeightedNaiveBayes(RowByRow):
     r"""Naive Bayes whose columns are weighted, with pairs of columns where they help.
 
     Plain naive Bayes counts the evidence of dependent columns twice. Here each column's

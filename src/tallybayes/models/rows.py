@@ -518,12 +518,13 @@ def values_of_columns(tally: TableTally) -> dict[str, float]:
 
 def _mixed(tally: TableTally) -> dict[str, tuple[Any, Any]]:
     """The levels and the grid of the columns that hold both, by name."""
-    names = tally.schema.mixed
-    if not names:
-        return {}
-    keys = (columns.key for columns in tally.schema.groups)
-    counts = dict(zip(keys, tally.groups, strict=True))
-    return {n: (counts[(n,), "levels"], counts[(n,), "grid"]) for n in names}
+    pairs = list(zip(tally.schema.groups, tally.groups, strict=True))
+    grids = {columns.names: group for columns, group in pairs if columns.kind == "grid"}
+    return {
+        columns.names[0]: (group, grids[columns.names])
+        for columns, group in pairs
+        if columns.kind == "levels" and columns.names and columns.names in grids
+    }
 
 
 def _are_numbers(levels: LevelCounts, grid: GridCounts) -> bool:
@@ -534,9 +535,9 @@ def _are_numbers(levels: LevelCounts, grid: GridCounts) -> bool:
 def as_read(tally: TableTally) -> TableTally:
     """The same rows, each mixed column as it is read: as levels, or as numbers with the strings
     that are not numbers beside them."""
-    if not tally.schema.mixed:
-        return tally
     mixed = _mixed(tally)
+    if not mixed:
+        return tally
     groups: list[Group] = []
     for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
         name = columns.names[0] if columns.names else ""

@@ -584,21 +584,17 @@ def _bits_until_joined(keys: Keys, n_cells: int) -> int:
     return int(np.partition(bits, len(bits) - n_cells)[len(bits) - n_cells])
 
 
-def _float_of(magnitude: Keys) -> Array:
-    return magnitude.astype(np.int64).view(np.float64)
-
-
 def lower_edges_of(keys: Keys, shift: Keys | int) -> Array:
     """The smallest value of cells, float64 (n_cells,), by their keys and the bits dropped."""
     below = keys < 0
-    magnitude = np.where(below, (-keys << shift) - 1, keys << shift)
-    return np.where(below, -_float_of(magnitude), _float_of(magnitude))
+    edge = np.where(below, (-keys << shift) - 1, keys << shift).view(np.float64)
+    return np.where(below, -edge, edge)
 
 
 def _values_of(keys: Keys, shift: Keys | int) -> Array:
     """The value nearest 0 of cells, float64 (n_cells,)."""
     below = keys < 0
-    value = _float_of(np.where(below, -keys - 1, keys) << shift)
+    value = (np.where(below, -keys - 1, keys) << shift).view(np.float64)
     return np.where(below, -value, value)
 
 

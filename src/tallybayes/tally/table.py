@@ -240,6 +240,10 @@ class TableTally:
 
     __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
+    def with_classes(self, labels: NDArray[Any]) -> TableTally:
+        """The same counts with classes that may occur, sorted labels, beside its own."""
+        return self.aligned(self.schema.join(Schema(labels, (), by_name=self.schema.by_name)))
+
     def aligned(self, schema: Schema) -> TableTally:
         """The same counts in a schema that holds this one's classes, levels and columns."""
         rows = places_among(self.schema.classes, schema.classes)
