@@ -37,7 +37,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,10 +98,10 @@ __all__ = [
     "GaussianDensity",
     "MeanVariance",
     "Pooled",
+    "PooledRows",
     "any_nearly_constant",
     "atom_cells",
     "mixed",
-    "mixture_weights",
     "scores_without",
 ]
 
@@ -345,6 +345,11 @@ class GaussianDensity(TunableDensity, LearningDensity):
     everyone: Statistics
     transform: Transform | None = None
     counted: Moments | GridCounts | None = None
+
+    @property
+    def n(self) -> Array:
+        """Rows of each class, float64 (n_classes,)."""
+        return self.own.n
 
     @classmethod
     def read(cls, family: GaussianEstimate, moments: Moments, grid: GridCounts) -> GaussianDensity:
@@ -892,21 +897,100 @@ def mixture_weights(of_class: Array, n: Array, rows: float) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Pooled(TunableDensity, LearningDensity):
+class PooledRows(LearningDensity):
     """A density, beside atoms or not, with rows of all classes.
 
     Parameters
     ----------
-    density : GaussianDensity
-        Of the values at no atom.
+    density : LearningDensity
+        Of the values at no atom; its `n` are their rows in each class.
     atoms : Atoms
     rows : float
         s.
     """
 
-    density: GaussianDensity
+    density: Any
     atoms: Atoms
     rows: float = 1.0
+
+    @cached_property
+    def n(self) -> Array:
+        """n_c, float64 (n_classes,)."""
+        return np.asarray(self.density.n + self.atoms.counts.sum(axis=1))
+
+    @cached_property
+    def weights(self) -> tuple[Array, Array]:
+        """p'(· | c) as a mixture: the probability of each atom, float64 (n_classes, n_atoms), and
+        of a draw from the density of each class, (n_classes, n_classes)."""
+        atoms = mixture_weights(self.atoms.counts, self.n, self.rows)
+        return atoms, mixture_weights(np.diag(self.density.n), self.n, self.rows)
+
+    def learned(self, x: float, k: int, weight: float) -> Self:
+        """The density after a row of value x and class k is added, atoms being the same values."""
+        at = int(self.atoms.cell(np.array([x]))[0])
+        if at == len(self.atoms):
+            return replace(self, density=self.density.learned(x, k, weight))
+        counts = self.atoms.counts.copy()
+        counts[k, at] += weight
+        return replace(self, atoms=replace(self.atoms, counts=counts))
+
+    def forgotten(self, x: float, k: int, weight: float) -> Self | None:
+        """The density after such a row is taken out; see :meth:`LearningDensity.forgotten`."""
+        at = int(self.atoms.cell(np.array([x]))[0])
+        if at == len(self.atoms):
+            density = self.density.forgotten(x, k, weight)
+            return None if density is None else replace(self, density=density)
+        counts = self.atoms.counts.copy()
+        counts[k, at] = max(counts[k, at] - weight, 0.0)
+        return replace(self, atoms=replace(self.atoms, counts=counts))
+
+    def faded(self, factor: float) -> Self:
+        """The density after every row has lost weight; see :meth:`LearningDensity.faded`."""
+        atoms = replace(self.atoms, counts=factor * self.atoms.counts)
+        return replace(self, density=self.density.faded(factor), atoms=atoms)
+
+    @cached_property
+    def law(self) -> NumberLaw:
+        with np.errstate(divide="ignore"):
+            mixture = LawMixture(
+                low=self.atoms.low,
+                high=self.atoms.high,
+                atoms=np.ascontiguousarray(np.log(self.atoms.counts.T)),
+                rest=np.log(self.density.n),
+                shift=np.log(self.n + self.rows),
+                share=self.rows / max(float(self.n.sum()), TINY * max(self.rows, 1.0)),
+            )
+        law: NumberLaw = replace(self.density.law, mixture=mixture)
+        return law
+
+    @property
+    def what(self) -> str:
+        what: str = self.density.what
+        shown = ", ".join(f"{value:.6g}" for value in self.atoms.values.tolist()[:3])
+        if not shown:
+            return what
+        n = len(self.atoms)
+        more = ", …" if n > 3 else ""
+        return f"{what} beside {n} atom{'s' * (n > 1)} ({shown}{more})"
+
+    def described(self) -> Description:
+        what, rows, values = self.density.described()
+        if not len(self.atoms):
+            return Description(what, rows, values)
+        shares = self.atoms.counts / np.maximum(self.n, 1e-300)[:, None]
+        names = [f"share of {value:.6g}" for value in self.atoms.values.tolist()]
+        return Description(self.what, [*rows, *names], np.concatenate([values, shares], axis=1))
+
+    def distribution(self, laws: Laws) -> Any:
+        law = self.density.distribution(laws)
+        return laws.beside_atoms(law, self.atoms.values, *self.weights)
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled(PooledRows, TunableDensity):
+    """A Gaussian, beside atoms or not, with rows of all classes."""
+
+    density: GaussianDensity
 
     @classmethod
     def read(cls, family: GaussianEstimate, moments: Moments, grid: GridCounts) -> Pooled:
@@ -926,52 +1010,18 @@ class Pooled(TunableDensity, LearningDensity):
         rest = GridCounts(grid.shift, grid.keys[~cells], grid.counts[:, ~cells])
         return cls(GaussianDensity.of_grid(family, rest), atoms, family.pooled_rows)
 
-    @cached_property
-    def n(self) -> Array:
-        """n_c, float64 (n_classes,)."""
-        return np.asarray(self.density.own.n + self.atoms.counts.sum(axis=1))
-
-    @cached_property
-    def weights(self) -> tuple[Array, Array]:
-        """p'(· | c) as a mixture: the probability of each atom, float64 (n_classes, n_atoms), and
-        of a draw from the density of each class, (n_classes, n_classes)."""
-        atoms = mixture_weights(self.atoms.counts, self.n, self.rows)
-        return atoms, mixture_weights(np.diag(self.density.own.n), self.n, self.rows)
-
-    def scaled(self, factor: float) -> Pooled:
+    def scaled(self, factor: float) -> Self:
         """The density of the same rows with `factor` times their weights."""
         atoms = replace(self.atoms, counts=factor * self.atoms.counts)
-        return Pooled(self.density.scaled(factor), atoms, factor * self.rows)
-
-    def learned(self, x: float, k: int, weight: float) -> Pooled:
-        """The density after a row of value x and class k is added, atoms being the same values."""
-        at = int(self.atoms.cell(np.array([x]))[0])
-        if at == len(self.atoms):
-            return Pooled(self.density.learned(x, k, weight), self.atoms, self.rows)
-        counts = self.atoms.counts.copy()
-        counts[k, at] += weight
-        return replace(self, atoms=replace(self.atoms, counts=counts))
-
-    def forgotten(self, x: float, k: int, weight: float) -> Pooled | None:
-        """The density after such a row is taken out; see :meth:`LearningDensity.forgotten`."""
-        at = int(self.atoms.cell(np.array([x]))[0])
-        if at == len(self.atoms):
-            density = self.density.forgotten(x, k, weight)
-            return None if density is None else replace(self, density=density)
-        counts = self.atoms.counts.copy()
-        counts[k, at] = max(counts[k, at] - weight, 0.0)
-        return replace(self, atoms=replace(self.atoms, counts=counts))
-
-    def faded(self, factor: float) -> Pooled:
-        """The density after every row has lost weight; see :meth:`LearningDensity.faded`."""
-        atoms = replace(self.atoms, counts=factor * self.atoms.counts)
-        return replace(self, density=self.density.faded(factor), atoms=atoms)
+        return replace(
+            self, density=self.density.scaled(factor), atoms=atoms, rows=factor * self.rows
+        )
 
     @property
-    def tunable(self) -> Pooled | None:
+    def tunable(self) -> Self | None:
         return None if self.density.tunable is None else self
 
-    def under(self, strength: float) -> Pooled:
+    def under(self, strength: float) -> Self:
         return replace(self, density=self.density.under(strength))
 
     def log_evidence(self) -> float:
@@ -990,54 +1040,21 @@ class Pooled(TunableDensity, LearningDensity):
     def prior_and_posteriors(self, column: str) -> PriorAndPosteriors:
         return self.density.prior_and_posteriors(column)
 
-    def distribution(self, laws: Laws) -> Any:
-        law = self.density.distribution(laws)
-        return laws.beside_atoms(law, self.atoms.values, *self.weights)
-
-    @property
-    def what(self) -> str:
-        shown = ", ".join(f"{value:.6g}" for value in self.atoms.values.tolist()[:3])
-        if not shown:
-            return self.density.what
-        n = len(self.atoms)
-        more = ", …" if n > 3 else ""
-        return f"{self.density.what} beside {n} atom{'s' * (n > 1)} ({shown}{more})"
-
-    def _mass(self, x: Array, density: Array, counts: Array, rest: Array) -> Array:
-        """log M_c(x), (…, n_rows, n_classes), where `density` is log f_c(x), `counts` (n_classes,
-        n_atoms) and `rest` k_c."""
+    def _mass(self, x: Array, density: Array) -> Array:
+        """log M_c(x), (…, n_rows, n_classes), where `density` is log f_c(x)."""
         with np.errstate(divide="ignore"):
-            mass = density + np.log(rest)
+            mass = density + np.log(self.density.n)
             at = self.atoms.cell(x)
             there = at < len(self.atoms)
             if there.any():
-                mass[..., there, :] = np.log(counts).T[at[there]]
+                mass[..., there, :] = np.log(self.atoms.counts).T[at[there]]
         return mass
 
     def log_density(self, x: Array) -> Array:
-        density = self.density.log_density(x)
-        return mixed(
-            self._mass(x, density, self.atoms.counts, self.density.own.n), self.n, self.rows
-        )
+        return mixed(self._mass(x, self.density.log_density(x)), self.n, self.rows)
 
     def drawn(self, x: Array, rng: Any, n: int) -> Array:
-        density = self.density.drawn(x, rng, n)
-        return mixed(
-            self._mass(x, density, self.atoms.counts, self.density.own.n), self.n, self.rows
-        )
-
-    @cached_property
-    def law(self) -> NumberLaw:
-        with np.errstate(divide="ignore"):
-            mixture = LawMixture(
-                low=self.atoms.low,
-                high=self.atoms.high,
-                atoms=np.ascontiguousarray(np.log(self.atoms.counts.T)),
-                rest=np.log(self.density.own.n),
-                shift=np.log(self.n + self.rows),
-                share=self.rows / max(float(self.n.sum()), TINY * max(self.rows, 1.0)),
-            )
-        return replace(self.density.law, mixture=mixture)
+        return mixed(self._mass(x, self.density.drawn(x, rng, n)), self.n, self.rows)
 
     def pooled_less(self) -> PooledLess | None:
         own, family = self.density.own, self.density.family
@@ -1054,19 +1071,11 @@ class Pooled(TunableDensity, LearningDensity):
             least=family.min_variance,
         )
 
-    def described(self) -> Description:
-        what, rows, values = self.density.described()
-        if not len(self.atoms):
-            return Description(what, rows, values)
-        shares = self.atoms.counts / np.maximum(self.n, 1e-300)[:, None]
-        names = [f"share of {value:.6g}" for value in self.atoms.values.tolist()]
-        return Description(self.what, [*rows, *names], np.concatenate([values, shares], axis=1))
-
     def without(self, x: Array, own: Index, weight: Array) -> Array:
         at = self.atoms.cell(x)
         beside = at == len(self.atoms)
         rows = np.arange(len(x))
-        mass = self._mass(x, self.density.log_density(x), self.atoms.counts, self.density.own.n)
+        mass = self._mass(x, self.density.log_density(x))
         n = np.repeat(self.n[None, :], len(x), axis=0)
         n[rows, own] = less(n[rows, own], weight)
         with np.errstate(divide="ignore"):
@@ -1075,8 +1084,8 @@ class Pooled(TunableDensity, LearningDensity):
             if beside.any():
                 k, c = rows[beside], own[beside]
                 scores = self.density.without(x[k], c, weight[k])
-                left = np.repeat(self.density.own.n[None, :], len(k), axis=0)
-                left[np.arange(len(k)), c] = less(self.density.own.n[c], weight[k])
+                left = np.repeat(self.density.n[None, :], len(k), axis=0)
+                left[np.arange(len(k)), c] = less(self.density.n[c], weight[k])
                 mass[k] = scores + np.log(left)
         return mixed(mass, n, self.rows)
 
@@ -1093,8 +1102,8 @@ class Pooled(TunableDensity, LearningDensity):
             return sum(self.likelihood(part, classes, row_weights) for part in parts)
         x, counts = values, grid.counts
         one = np.minimum(counts, row_weights.by_class)
-        k, s, n = self.density.own.n[:, None], self.rows, self.n[:, None]
-        mass = self._mass(x, self.density.log_density(x), self.atoms.counts, k[:, 0]).T
+        k, s, n = self.density.n[:, None], self.rows, self.n[:, None]
+        mass = self._mass(x, self.density.log_density(x)).T
         left = self.density.own_without(x[None, :], np.arange(len(n))[:, None], one)
         with np.errstate(divide="ignore", invalid="ignore"):
             left += np.log(less(np.broadcast_to(k, one.shape), one))

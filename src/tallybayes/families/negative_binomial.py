@@ -26,13 +26,11 @@ from scipy.special import gammaln, polygamma, psi, xlogy
 from tallybayes import _kernels
 from tallybayes.families.contract import (
     Context,
-    LearningDensity,
     NumberCounts,
     NumberDensity,
     NumberFamily,
 )
-from tallybayes.families.gaussian import mixed, mixture_weights
-from tallybayes.families.normal import TINY
+from tallybayes.families.gaussian import Atoms, PooledRows, mixed
 from tallybayes.families.priors import (
     Gamma,
     cannot_estimate,
@@ -42,7 +40,7 @@ from tallybayes.families.priors import (
     smoothing_number,
 )
 from tallybayes.schema import Kind
-from tallybayes.score import Description, LawMixture, Laws, NumberLaw
+from tallybayes.score import Description, Laws, NumberLaw
 from tallybayes.tally import GridCounts
 from tallybayes.tally.base import RESIDUE, less
 
@@ -311,49 +309,20 @@ def _log_density(x: Array, mean: Array, size: Array) -> Array:
 # It is the mixture of :mod:`tallybayes.families.gaussian` without atoms, and bounds the log-ratios
 # of the column in the same way. A value below 0 has no probability in any class and adds nothing.
 @dataclass(frozen=True, eq=False)
-class PooledCounts(LearningDensity):
-    """Negative binomials with rows of all classes.
-
-    Parameters
-    ----------
-    density : NegativeBinomialDensity
-    rows : float
-        s of :mod:`tallybayes.families.gaussian`.
-    """
+class PooledCounts(PooledRows):
+    """Negative binomials with rows of all classes."""
 
     density: NegativeBinomialDensity
-    rows: float = 1.0
 
     @classmethod
     def read(cls, grid: GridCounts, alpha: float, rows: float) -> PooledCounts:
         """A column whose family nobody declared; `alpha` are rows at its overall mean."""
         family = NegativeBinomial()
-        return cls(NegativeBinomialDensity(family, grid, alpha), rows)
-
-    @property
-    def what(self) -> str:
-        return self.density.what
-
-    @property
-    def n(self) -> Array:
-        """n_c, float64 (n_classes,)."""
-        return self.density.n
+        atoms = Atoms.none(len(grid.counts))
+        return cls(NegativeBinomialDensity(family, grid, alpha), atoms, rows)
 
     def takes(self, x: float) -> bool:
         return x >= 0.0 and x.is_integer()
-
-    def learned(self, x: float, k: int, weight: float) -> PooledCounts:
-        """The density after a row of value x and class k is added, sizes as they are."""
-        return replace(self, density=self.density.learned(x, k, weight))
-
-    def forgotten(self, x: float, k: int, weight: float) -> PooledCounts | None:
-        """The density after such a row is taken out; see :meth:`LearningDensity.forgotten`."""
-        density = self.density.forgotten(x, k, weight)
-        return None if density is None else replace(self, density=density)
-
-    def faded(self, factor: float) -> PooledCounts:
-        """The density after every row has lost weight; see :meth:`LearningDensity.faded`."""
-        return replace(self, density=self.density.faded(factor))
 
     # ---- scores ----------------------------------------------------------------------------------
     def _mixed(self, scores: Array, n: Array) -> Array:
@@ -399,24 +368,6 @@ class PooledCounts(LearningDensity):
         scores = np.full((n, len(x), len(self.n)), -np.inf)
         scores[:, counts] = self.density.drawn(x[counts], rng, n)
         return self._mixed(scores, self.n)
-
-    @cached_property
-    def law(self) -> NumberLaw:
-        none, least = np.zeros(0), TINY * max(self.rows, 1.0)
-        with np.errstate(divide="ignore"):
-            rest = np.log(self.n)
-        shift, share = np.log(self.n + self.rows), self.rows / max(float(self.n.sum()), least)
-        mixture = LawMixture(none, none, none.reshape(0, len(rest)), rest, shift, share)
-        return replace(self.density.law, mixture=mixture)
-
-    # ---- what it is ------------------------------------------------------------------------------
-    def described(self) -> Description:
-        return self.density.described()
-
-    def distribution(self, laws: Laws) -> Any:
-        weights = mixture_weights(np.diag(self.n), self.n, self.rows)
-        law = self.density.distribution(laws)
-        return laws.beside_atoms(law, np.empty(0), np.zeros((len(weights), 0)), weights)
 
 
 # ---- the sizes r, whose dispersion is 1/r, from counted values -----------------------------------
