@@ -22,7 +22,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tallybayes.sources.contract import Part, SourceColumn
+from tallybayes.errors import SourceError
+from tallybayes.sources.contract import Part, ReadAgain, SourceColumn
 from tallybayes.sources.options import DateOrder, Spelling
 from tallybayes.tables.arrow import is_text
 
@@ -37,7 +38,6 @@ __all__ = [
     "kind_of",
     "parsed_as",
     "settled",
-    "unfit",
     "value_of",
 ]
 
@@ -219,15 +219,6 @@ class Misfit(Exception):
     def __init__(self, column: str, kind: Kind, row: int, value: str) -> None:
         super().__init__(f"column {column!r} holds {value!r}, which is not a {kind}")
         self.column, self.kind, self.row, self.value = column, kind, row, value
-
-
-def unfit(where: str, misfit: Misfit) -> str:
-    """What to say of a cell that does not fit, in what can be read only once."""
-    return (
-        f"{where}: column {misfit.column!r} holds {misfit.value!r}, which is not a {misfit.kind}, "
-        "unlike the rows before, and it can be read only once: declare the column as Categorical() "
-        f"(--column {misfit.column}=categorical on the command line), or save the rows to a file"
-    )
 
 
 def _is_date(kind: Any) -> bool:
@@ -495,14 +486,30 @@ def first_infinite(column: Any) -> int | None:
 
 # ---- base of CSV and JSON lines as sources -------------------------------------------------------
 class TextFile(ABC):
-    """Rows of text: a :class:`~tallybayes.sources.contract.Source` whose columns have no types."""
+    """Rows of text: a :class:`~tallybayes.sources.contract.Source` whose columns have no types.
 
-    name: str
-    once: bool
+    Parameters
+    ----------
+    path : str
+        "-" is standard input.
+    once : bool
+        Whether it can be read once only.
+    spelling : Spelling
+        How the next reading takes strings.
+    mixed : collection of str
+        Columns whose cells are numbers or strings by themselves, and never dates.
+    left_out : collection of str
+        Columns that are not read.
+    block : int
+        Bytes of a part.
+
+    Attributes
+    ----------
+    kinds : mapping of str to Kind or None
+        The kinds of columns as the last reading has found them so far.
+    """
+
     keeps = True
-
-    spelling: Spelling
-    """How the next reading takes strings."""
 
     keyed: bool
     """Whether rows may lack a column, as those of JSON lines."""
@@ -510,8 +517,20 @@ class TextFile(ABC):
     nameless: bool
     """Whether a column has no name, and is not read."""
 
-    kinds: Mapping[str, Kind | None]
-    """The kinds of columns as the last reading has found them so far."""
+    def __init__(
+        self,
+        path: str,
+        once: bool,
+        spelling: Spelling,
+        mixed: Collection[str],
+        left_out: Collection[str],
+        block: int,
+    ) -> None:
+        self.name: str = "standard input" if path == "-" else path
+        self.once, self.spelling, self.block = once, spelling, block
+        self._mixed, self._left_out = set(mixed), frozenset(left_out)
+        self.kinds: Mapping[str, Kind | None] = {}
+        self._columns: dict[str, SourceColumn] | None = None
 
     @property
     @abstractmethod
@@ -528,9 +547,15 @@ class TextFile(ABC):
     def place(self, row: int) -> str:
         """A row (from 0) as people find it, such as "line 5"."""
 
-    @abstractmethod
     def columns(self) -> dict[str, SourceColumn]:
         """The columns by name."""
+        if self._columns is None:
+            self._columns = self._look()
+        return self._columns
+
+    @abstractmethod
+    def _look(self) -> dict[str, SourceColumn]:
+        """The columns by name, by the first rows."""
 
     @abstractmethod
     def parts(
@@ -541,3 +566,23 @@ class TextFile(ABC):
     ) -> Iterator[Part]:
         """The rows in their order; `kept` are columns besides, whose cells stay as they are written
         (:class:`~tallybayes.sources.contract.RowsKept`)."""
+
+    def _read_before(self) -> SourceError:
+        """What is said of what can be read only once, and has been."""
+        return SourceError(
+            f"{self.name} can be read only once, and has been: save it to a file first"
+        )
+
+    def _read_otherwise(self, where: str, misfit: Misfit) -> Exception:
+        """What is raised for a cell that is not of its column's kind: that all is read again, the
+        column as numbers and strings; of what can be read only once, what to do."""
+        name = misfit.column
+        if not self.once:
+            self._mixed.add(name)
+            return ReadAgain(where, name, misfit.value, misfit.kind)
+        return SourceError(
+            f"{where}: column {name!r} holds {misfit.value!r}, which is not a {misfit.kind}, "
+            "unlike the rows before, and it can be read only once: declare the column as "
+            f"Categorical() (--column {name}=categorical on the command line), or save the rows "
+            "to a file"
+        )

@@ -35,9 +35,8 @@ from tallybayes.sources.cells import (
     is_plain,
     parsed_as,
     settled,
-    unfit,
 )
-from tallybayes.sources.contract import Part, ReadAgain, RowsKept, SourceColumn
+from tallybayes.sources.contract import Part, RowsKept, SourceColumn
 from tallybayes.sources.opening import (
     HEAD_BYTES,
     MAX_RECORD_BYTES,
@@ -675,9 +674,6 @@ class CsvFile(TextFile):
         If it is not a CSV file.
     """
 
-    once: bool
-    nameless: bool
-
     keyed = False
 
     def __init__(
@@ -692,12 +688,9 @@ class CsvFile(TextFile):
         left_out: Collection[str] = (),
         reopen: Callable[[], Any] | None = None,
     ) -> None:
-        self.name: str = "standard input" if path == "-" else path
-        self.once = reopen is None and read_once(path)
+        once = reopen is None and read_once(path)
+        super().__init__(path, once, spelling, mixed, left_out, block)
         self._reopen: Callable[[], Any] = reopen or partial(Stream, path)
-        self.block = block
-        self.spelling = spelling
-        self._mixed, self._left_out = set(mixed), frozenset(left_out)
         stream = stream or self._reopen()
         try:
             head = stream.look(partial(has_header, layout=layout))
@@ -705,9 +698,7 @@ class CsvFile(TextFile):
         except BaseException:
             stream.close()
             raise
-        self.nameless = len(self._dialect.named) < len(self._dialect.header)
-        self.kinds: Mapping[str, Kind | None] = {}
-        self._columns: dict[str, SourceColumn] | None = None
+        self.nameless: bool = len(self._dialect.named) < len(self._dialect.header)
         self._rest: Iterator[Block] | None = self._blocks_of(stream) if self.once else None
         if not self.once:  # it is opened again to be read
             stream.close()
@@ -721,20 +712,15 @@ class CsvFile(TextFile):
         """The columns that ARFF declares as levels."""
         return self._dialect.levels
 
-    def columns(self) -> dict[str, SourceColumn]:
-        if self._columns is None:
-            each = self._blocks()
-            first = next(each)
-            if self.once:
-                self._rest = chain([first], each)
-            reader = self._reader(None, ())
-            table = reader.read(first, reader.settle(first))
-            found = columns_of(table.schema)
-            self._columns = {
-                name: found.get(name, SourceColumn(name, None, "text"))
-                for name in self._dialect.named
-            }
-        return self._columns
+    def _look(self) -> dict[str, SourceColumn]:
+        each = self._blocks()
+        first = next(each)
+        if self.once:
+            self._rest = chain([first], each)
+        reader = self._reader(None, ())
+        found = columns_of(reader.read(first, reader.settle(first)).schema)
+        named = self._dialect.named
+        return {name: found.get(name, SourceColumn(name, None, "text")) for name in named}
 
     def parts(
         self,
@@ -790,9 +776,7 @@ class CsvFile(TextFile):
             return self._blocks_of(self._reopen())
         rest, self._rest = self._rest, None
         if rest is None:
-            raise SourceError(
-                f"{self.name} can be read only once, and has been: save it to a file first"
-            )
+            raise self._read_before()
         return rest
 
     def _blocks_of(self, stream: Any) -> Iterator[Block]:
@@ -823,7 +807,4 @@ class CsvFile(TextFile):
             return RowsKept(table.columns, written.num_rows, True, written)
         except Misfit as misfit:
             where = f"{self.name}, {self._line(reader.line_of(block, misfit.row))}"
-            if self.once:
-                raise SourceError(unfit(where, misfit)) from None
-            self._mixed.add(misfit.column)
-            raise ReadAgain(where, misfit.column, misfit.value, misfit.kind) from None
+            raise self._read_otherwise(where, misfit) from None

@@ -11,7 +11,7 @@ import codecs
 import io
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from functools import partial, reduce
 from itertools import islice
@@ -25,8 +25,8 @@ import pyarrow.json as pj
 from tallybayes.errors import LeftOutWarning, SourceError, listed, warn_user
 from tallybayes.sources.arrow import HINT as FLATTEN
 from tallybayes.sources.arrow import Flattening, SameName, chunk_of, columns_of, flat, flatten_hint
-from tallybayes.sources.cells import Kind, Misfit, TextFile, cells, first_infinite, settled, unfit
-from tallybayes.sources.contract import Part, ReadAgain, RowsKept, SourceColumn
+from tallybayes.sources.cells import Kind, Misfit, TextFile, cells, first_infinite, settled
+from tallybayes.sources.contract import Part, RowsKept, SourceColumn
 from tallybayes.sources.opening import MAX_RECORD_BYTES, Stream, need_readable, need_text, read_once
 from tallybayes.sources.options import Spelling
 from tallybayes.tables import Empty, Table, arrow
@@ -667,13 +667,9 @@ class JsonLines(TextFile):
         flatten: bool = False,
         block: int = BLOCK,
     ) -> None:
-        self.name: str = "standard input" if path == "-" else path
-        self.once: bool = read_once(path)
-        self.spelling, self.block, self._path = spelling, block, path
-        self._mixed, self._left_out = set(mixed), frozenset(left_out)
+        super().__init__(path, read_once(path), spelling, mixed, left_out, block)
+        self._path = path
         self._nested: dict[str, str] = {}  # columns of objects or arrays
-        self.kinds: Mapping[str, Kind | None] = {}
-        self._columns: dict[str, SourceColumn] | None = None
         self._stream: Stream | None = Stream(path) if stream is None else stream
         try:
             head = self._stream.look(_has_row)
@@ -694,16 +690,10 @@ class JsonLines(TextFile):
         """The lines, from the first on."""
         stream, self._stream = self._stream, None
         if stream is None:
-            self._need_again()
+            if self.once:
+                raise self._read_before()
             stream = Stream(self._path)
         return ElementLines(self.name, stream) if self._is_array else stream
-
-    def _need_again(self) -> None:
-        """Raises for what can be read only once, and has been."""
-        if self.once and self._stream is None:
-            raise SourceError(
-                f"{self.name} can be read only once, and has been: save it to a file first"
-            )
 
     def _blocks(self, reader: JsonReader, stream: Any) -> Iterator[JsonBlock]:
         begun = False
@@ -719,15 +709,11 @@ class JsonLines(TextFile):
     def header(self) -> list[str]:
         return self._first_keys or list(self.columns())
 
-    def columns(self) -> dict[str, SourceColumn]:
-        if self._columns is None:
-            self._columns = self._look()
-        return self._columns
-
     def _look(self) -> dict[str, SourceColumn]:
         """The columns, of what can be read only once without a look at its rows."""
         if self.once:
-            self._need_again()
+            if self._stream is None:
+                raise self._read_before()
             return {name: SourceColumn(name, "mixed", "text") for name in self._first_keys}
         unread = {*self._left_out, *self._nested}
         kinds: dict[str, Kind | None] = dict.fromkeys(self._mixed, "number or text")
@@ -794,10 +780,7 @@ class JsonLines(TextFile):
             table = arrow.read(block.read())
         except Misfit as misfit:
             where = f"{self.name}, {self._text.unit} {misfit.row + 1:,}"
-            if self.once:
-                raise SourceError(unfit(where, misfit)) from None
-            self._mixed.add(misfit.column)
-            raise ReadAgain(where, misfit.column, misfit.value, misfit.kind) from None
+            raise self._read_otherwise(where, misfit) from None
         columns = {n: c for n, c in table.columns.items() if n not in beside}
         columns |= {n: Empty(table.n_rows) for n in names if n not in table.columns}
         if kept:
