@@ -16,13 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.errors import UnseenLevel
-from tallybayes.schema import Columns, Kind, SomeLevels
+from tallybayes.schema import Columns, Kind
 from tallybayes.tables import Table
 from tallybayes.tally import (
     ClassCounts,
     CrossMoments,
-    GridCounts,
-    LevelCounts,
     Moments,
     TableTally,
     Tally,
@@ -41,17 +39,13 @@ __all__ = [
     "Counted",
     "Counting",
     "Engine",
-    "Group",
     "Labels",
     "Sampler",
     "class_array",
-    "cross_group",
     "finalized",
-    "level_group",
     "merged_tables",
     "need_columns",
     "need_rows_and_labels",
-    "number_groups",
     "raise_infinite",
     "raise_no_rows",
     "raise_too_large",
@@ -59,7 +53,6 @@ __all__ = [
     "row_hashes",
     "sampled_marks",
     "sampled_rows",
-    "some_levels_group",
 ]
 
 
@@ -263,9 +256,8 @@ def need_columns(asked: Sequence[str], found: Sequence[str], what: str = "column
             )
 
 
-# ---- groups of columns with their tallies, in the same form for every engine ---------------------
+# ---- what engines check alike --------------------------------------------------------------------
 Array = NDArray[np.float64]
-Group = tuple[Columns, Tally]
 
 
 def raise_infinite(name: str, values: NDArray[Any]) -> NoReturn:
@@ -285,48 +277,6 @@ def raise_too_large(name: str) -> NoReturn:
         f"column {name!r} is too large: the squares of its differences exceed float64 (about "
         "1e308). Rescale it."
     )
-
-
-def level_group(name: str, levels: NDArray[Any], counts: NDArray[np.float64]) -> Group:
-    """A column of strings as an open group: levels (n_levels,) and counts (n_classes, n_levels)."""
-    columns = Columns(kind="levels", names=(name,), levels=(levels,), open=True)
-    return columns, LevelCounts(np.array([0, len(levels)], dtype=np.int64), counts)
-
-
-def number_groups(
-    name: str, moments: Moments, grid: GridCounts, *, dates: bool = False
-) -> list[Group]:
-    """A column of numbers as groups: its moments and its grid counts."""
-    columns = Columns(kind="moments", names=(name,), origin=moments.origin, dates=dates)
-    return [(columns, moments), (Columns(kind="grid", names=(name,), dates=dates), grid)]
-
-
-def some_levels_group(
-    name: str, asked: Sequence[str], counts: Array, others: Array, n_all: int
-) -> Group:
-    """A column of levels of which some are counted each, and all others together.
-
-    Parameters
-    ----------
-    name : str
-    asked : list of str
-    counts : float64 array (n_classes, n_asked)
-    others : float64 array (n_classes,)
-    n_all : int
-        How many levels occur.
-    """
-    seen = np.flatnonzero(counts.any(axis=0))
-    levels = np.empty(len(seen), dtype=object)
-    levels[:] = [asked[i] for i in seen.tolist()]
-    columns = SomeLevels(kind="levels", names=(name,), levels=(levels,), open=True, n_all=n_all)
-    cells = np.ascontiguousarray(np.concatenate([counts[:, seen], others[:, None]], axis=1))
-    return columns, LevelCounts(np.array([0, len(levels) + 1], dtype=np.int64), cells)
-
-
-def cross_group(names: tuple[str, ...], tally: CrossMoments) -> Group:
-    """A group of columns of numbers with their cross moments."""
-    columns = Columns(kind="cross", n_features=len(names), names=names, origin=tally.origin)
-    return columns, tally
 
 
 def class_array(labels: Iterable[Any]) -> NDArray[Any]:
@@ -374,7 +324,7 @@ def merged_tables(a: TableTally, b: TableTally) -> TableTally:
         If the numbers of both are too far apart for float64 to hold their squares.
     """
     both = a.merged(b)
-    for columns, group in zip(both.schema.groups, both.groups, strict=True):
+    for columns, group in both.pairs:
         if isinstance(group, Moments) and not np.isfinite(group.s2_hi).all():
             raise_too_large(columns.names[0] if columns.names else "")
         if isinstance(group, CrossMoments) and not np.isfinite(group.s2_hi).all():

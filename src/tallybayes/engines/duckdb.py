@@ -20,16 +20,13 @@ from tallybayes.engines.contract import (
     Counting,
     CountLevels,
     CountNumbers,
-    Group,
     Labels,
     R,
     class_array,
-    level_group,
     need_columns,
     need_rows_and_labels,
     raise_too_large,
     raise_undeclared,
-    some_levels_group,
 )
 from tallybayes.engines.contract import (
     Rows as Kept,
@@ -48,13 +45,14 @@ from tallybayes.engines.sql import (
 )
 from tallybayes.engines.stream import StreamEngine
 from tallybayes.errors import LeftOutWarning, warn_user
-from tallybayes.schema import Columns, Schema
+from tallybayes.schema import Columns
 from tallybayes.sources.databases import OwnDatabase, library, need_one_select, quoted_path
 from tallybayes.sources.files import is_in_duckdb, is_relation
 from tallybayes.tables import Table
 from tallybayes.tables.for_databases import for_database
-from tallybayes.tally import ClassCounts, GridCounts, Moments, TableTally, Tally
+from tallybayes.tally import ClassCounts, GridCounts, Moments, TableTally
 from tallybayes.tally.numbers import BUDGET
+from tallybayes.tally.table import Group, level_group, some_levels_group
 
 __all__ = ["DuckDBEngine", "DuckDBSource", "for_database", "grid_of", "tally_of"]
 
@@ -552,8 +550,8 @@ def _with_grids(tally: TableTally, grids: Mapping[str, GridCounts]) -> TableTall
     """A tally with the grid counts of columns beside their moments."""
     if not grids:
         return tally
-    pairs: list[tuple[Columns, Tally]] = []
-    for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
+    pairs: list[Group] = []
+    for columns, group in tally.pairs:
         pairs.append((columns, group))
         name = (columns.names or ("",))[0]
         if not isinstance(group, Moments) or name not in grids:
@@ -565,8 +563,7 @@ def _with_grids(tally: TableTally, grids: Mapping[str, GridCounts]) -> TableTall
                 "class differ. Count again, or within a transaction"
             )
         pairs.append((Columns(kind="grid", names=(name,), dates=columns.dates), grid))
-    schema = Schema(tally.schema.classes, tuple(columns for columns, _ in pairs), by_name=True)
-    return TableTally(schema, tally.classes, tuple(group for _, group in pairs))
+    return tally.with_pairs(pairs)
 
 
 # ---- the result of a counting statement as a tally -----------------------------------------------
@@ -701,10 +698,9 @@ def tally_of(
         groups += _levels(asked, by_part.get(j, []), at)
     for j, number in enumerate(numbers, start=len(levels)):
         groups += _moments(number, by_part.get(j, []), at)
-    schema = Schema(classes, tuple(columns for columns, _ in groups), by_name=True)
     count = np.array([counted[label] for label in at], dtype=np.float64)
     squares = {row[1]: row[6] for row in by_part[-1]}
     squared = None
     if all(squares[label] is not None for label in at):
         squared = np.array([squares[label] for label in at], dtype=np.float64)
-    return TableTally(schema, ClassCounts(count, squared), tuple(tally for _, tally in groups))
+    return TableTally.of_columns(classes, ClassCounts(count, squared), groups)

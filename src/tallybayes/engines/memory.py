@@ -15,20 +15,19 @@ from tallybayes.engines.contract import (
     Counting,
     CountLevels,
     CountNumbers,
-    Group,
     Labels,
     R,
     Rows,
     Sampler,
     need_columns,
     raise_undeclared,
-    some_levels_group,
 )
 from tallybayes.engines.tables import collect_table, labels_of
 from tallybayes.sources.contract import SourceColumn
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table, read_table
 from tallybayes.tables.columns import number_of_text, strings_of
 from tallybayes.tally import LevelCounts, TableTally
+from tallybayes.tally.table import Group, some_levels_group
 from tallybayes.threads import get_num_threads
 
 __all__ = ["MemoryEngine", "only_asked"]
@@ -155,15 +154,13 @@ def _numbers_of(name: str, column: Strings | Mixed) -> Numbers:
 
 def only_asked(tally: TableTally, how: Mapping[str, CountLevels | CountNumbers]) -> TableTally:
     """A tally without the levels and the grids that were not asked for."""
-    pairs = list(_groups_asked(tally, how))
-    schema = replace(tally.schema, groups=tuple(columns for columns, _ in pairs))
-    return TableTally(schema, tally.classes, tuple(group for _, group in pairs))
+    return tally.with_pairs(_groups_asked(tally, how))
 
 
 def _groups_asked(
     tally: TableTally, how: Mapping[str, CountLevels | CountNumbers]
 ) -> Iterator[Group]:
-    for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
+    for columns, group in tally.pairs:
         name = (columns.names or ("",))[0]
         wanted = how.get(name) if columns.n_features == 1 else None
         if isinstance(wanted, CountNumbers) and not wanted.grid and columns.kind == "grid":

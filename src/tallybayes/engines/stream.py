@@ -184,11 +184,7 @@ def _in_order_of(columns: list[str], tally: TableTally) -> TableTally:
         names = columns.names or ()
         return place.get(names[0], len(place)) if len(names) == 1 else len(place)
 
-    pairs = sorted(
-        zip(tally.schema.groups, tally.groups, strict=True), key=lambda pair: of_group(pair[0])
-    )
-    schema = replace(tally.schema, groups=tuple(columns for columns, _ in pairs))
-    return TableTally(schema, tally.classes, tuple(group for _, group in pairs))
+    return tally.with_pairs(sorted(tally.pairs, key=lambda pair: of_group(pair[0])))
 
 
 def _given(name: str | None) -> list[str]:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.engines.contract import Group, cross_group, level_group, number_groups
 from tallybayes.engines.parts import (
     LookupPart,
     Part,
@@ -20,7 +19,7 @@ from tallybayes.engines.parts import (
     values_of,
 )
 from tallybayes.engines.tables import text_group
-from tallybayes.schema import Columns, Kind, Schema
+from tallybayes.schema import Columns, Kind
 from tallybayes.score import (
     Formula,
     GroupTerm,
@@ -44,6 +43,7 @@ from tallybayes.tally import (
     TableTally,
 )
 from tallybayes.tally.numbers import BUDGET
+from tallybayes.tally.table import Group, cross_group, level_group, number_groups
 from tallybayes.threads import get_num_threads
 from tallybayes.tokens.analyzer import Analyzer
 
@@ -242,7 +242,7 @@ def hold(counter: Counter, tally: TableTally) -> None:
     classes = tally.classes
     counter.hold_classes(tally.schema.classes.tolist(), classes.count, classes.squared_weights)
     at = {name: j for j, name in enumerate(counter.names)}
-    held = {c.key: (c, t) for c, t in zip(tally.schema.groups, tally.groups, strict=True)}
+    held = tally.by_key
     for (names, kind), (columns, counts) in held.items():
         assert names is not None
         if kind == "levels":
@@ -292,9 +292,8 @@ def counted_rows(
             groups.append(_sums(names, by_name, len(order)))
         else:
             groups.append(_cross(names, next(whole), order))
-    schema = Schema(classes, tuple(columns for columns, _ in groups), by_name=True)
     classes_counted = ClassCounts(class_count[order], squared_weights[order])
-    return TableTally(schema, classes_counted, tuple(tally for _, tally in groups))
+    return TableTally.of_columns(classes, classes_counted, groups)
 
 
 def _levels(name: str, counts: list[Any], order: NDArray[np.intp]) -> list[Group]:

@@ -11,19 +11,15 @@ from numpy.typing import NDArray
 from tallybayes import _kernels
 from tallybayes.engines.arrays import class_counts, collect_array
 from tallybayes.engines.contract import (
-    Group,
     Labels,
     class_array,
-    cross_group,
-    level_group,
     need_columns,
     need_rows_and_labels,
-    number_groups,
     raise_infinite,
     raise_too_large,
 )
 from tallybayes.engines.parts import distinct_documents
-from tallybayes.schema import Columns, Kind, Schema
+from tallybayes.schema import Columns, Kind
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table
 from tallybayes.tally import (
     ClassCounts,
@@ -34,6 +30,7 @@ from tallybayes.tally import (
     TextCounts,
 )
 from tallybayes.tally.numbers import BUDGET, origin_of
+from tallybayes.tally.table import Group, cross_group, level_group, number_groups
 from tallybayes.threads import get_num_threads, in_threads
 from tallybayes.tokens.analyzer import Analyzer
 
@@ -284,11 +281,10 @@ def collect_table(
         assert analyzers is not None
         by_name[name] = _texts(name, column, analyzers[name], codes, n, weights)
     groups = [group for name in table.columns for group in by_name.get(name, [])] + whole
-    schema = Schema(classes, tuple(columns for columns, _ in groups), by_name=True)
     counts = ClassCounts(everyone[0])  # of rows of weight 1
     if weights is not None:
         counts = class_counts(codes, n, weights)
-    return TableTally(schema, counts, tuple(tally for _, tally in groups))
+    return TableTally.of_columns(classes, counts, groups)
 
 
 # ---- the classes of rows whose label is a column of the table ------------------------------------

@@ -197,8 +197,7 @@ def _distribution(model: TableModel, part: Any, what: str) -> Any:
             f"{ALTERNATIVES}"
         )
     tally = model.tally_read
-    held = {c.key: group for c, group in zip(tally.schema.groups, tally.groups, strict=True)}
-    grid: Any = held[(part.name,), "grid"]
+    grid: Any = tally.by_key[(part.name,), "grid"][1]
     law = BinsLaw(
         np.exp(part.law.log_prob()),
         part.edges,

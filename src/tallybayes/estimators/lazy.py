@@ -28,7 +28,7 @@ from tallybayes.families.choice import UNDECLARED
 from tallybayes.models.class_weights import by_class, by_label, resolved
 from tallybayes.models.data_warnings import Watched, warn_of_odd_values
 from tallybayes.models.declarations import Declared, Reading, declared, names_declared
-from tallybayes.models.rows import Held, Names, rows_to_score
+from tallybayes.models.rows import Held, Names, arranged, as_scored
 from tallybayes.models.table import TableModel
 from tallybayes.score import Unseen
 from tallybayes.sources.contract import Source, SourceColumn
@@ -653,7 +653,7 @@ def rows_asked(
     }
     records = isinstance(rows, list | tuple)
     names = list(columns)
-    x = rows_to_score(table, names, names, holds, what, records=records)
+    x = as_scored(arranged(table, names, names, what, records), holds, what)
     counts = [n for n in names if (f := what.families.get(n)) is not None and f.whole]
     booleans = [name for name in names if holds[name].booleans and unseen != "error"]
     warn_of_odd_values(x, Watched(tuple(counts), tuple(booleans)), warned)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Self
@@ -37,7 +36,6 @@ from tallybayes.models.rows import Names, held_values
 from tallybayes.models.table import TableModel
 from tallybayes.schema import Schema
 from tallybayes.scoring import warn_ruled_out
-from tallybayes.tally import TableTally
 from tallybayes.validation import (
     is_missing_label,
     label_array,
@@ -223,11 +221,9 @@ class RowByRow(TableClassifier):
         try:
             tally = counted_rows(rows, what.together, what.analyzers, live.kept)
             if not rows.holds:
-                pairs = zip(model.schema.groups, model.tally.groups, strict=True)
-                others = [(c, part) for c, part in pairs if live.kept.isdisjoint(c.names or ())]
-                groups, parts = zip(*others, strict=True) if others else ((), ())
-                schema = dataclasses.replace(model.schema, groups=groups)
-                tally = merged_tables(TableTally(schema, model.tally.classes, parts), tally)
+                pairs = model.tally.pairs
+                others = [pair for pair in pairs if live.kept.isdisjoint(pair[0].names or ())]
+                tally = merged_tables(model.tally.with_pairs(others), tally)
             of_others = model.with_tally(tally.held(tally.schema.classes))
             names = [name for name in seen.joined(rows.names).seen if name not in live.kept]
             of_others.seen = Names(names, seen.firm - live.kept)

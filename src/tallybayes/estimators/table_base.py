@@ -49,12 +49,12 @@ from tallybayes.models.declarations import Declared, Reading, check_counts, decl
 from tallybayes.models.rows import (
     Names,
     RowsToCount,
+    arranged,
     as_scored,
     first_rows,
     need_finite,
     rows_to_count,
     rows_to_forget,
-    rows_to_score,
     warn_of_mixed,
 )
 from tallybayes.models.table import Chosen, TableModel, need_same_declarations
@@ -138,7 +138,9 @@ class TableClassifier(TallyClassifier):
             return rows_to_count(table, seen, required, counted, what, records=records)
         if records and table.n_rows:
             warn_of_unknown_keys(x, model.seen.seen, model.warned)
-        x = rows_to_score(table, model.names, model.required, model.holds, what, records=records)
+        x = as_scored(
+            arranged(table, model.names, model.required, what, records), model.holds, what
+        )
         learned = model.tally.classes.count.sum()
         warn_of_unseen(x, model.tally_read.schema, float(learned), model.warned)
         warn_of_odd_values(x, model.watched, model.warned)

@@ -679,8 +679,6 @@ def _of_classes(model: TableModel) -> float:
 
 def _grid(columns: tuple[str, ...], model: TableModel) -> GridCounts | None:
     """The values of a column of numbers."""
-    for group, tally in zip(model.tally_read.schema.groups, model.tally_read.groups, strict=True):
-        if group.key == (columns, "grid"):
-            assert isinstance(tally, GridCounts)
-            return tally
-    return None
+    _, grid = model.tally_read.by_key.get((columns, "grid"), (None, None))
+    assert grid is None or isinstance(grid, GridCounts)
+    return grid

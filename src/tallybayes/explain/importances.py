@@ -50,7 +50,7 @@ def _cells(model: TableModel, name: str) -> tuple[Column, Array] | None:
     tally = model.tally_read
     strings: tuple[Strings, Array] | None = None
     numbers: tuple[Numbers, Array] | None = None
-    for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
+    for columns, group in tally.pairs:
         if columns.names is None or tuple(columns.names) != (name,):
             continue
         if isinstance(group, LevelCounts) and columns.levels is not None:
@@ -90,7 +90,7 @@ def _of_group(model: TableModel, part: Any) -> dict[str, float]:
     hold their rows."""
     rows = model.tally.classes.count
     read = model.tally_read  # strings that are prose are levels before
-    here = {c.names: t for c, t in zip(read.schema.groups, read.groups, strict=True)}
+    here = {c.names: t for c, t in read.pairs}
     tally = here.get(part.columns)
     if isinstance(tally, FeatureSums):
         means = tally.sums / np.maximum(rows, 1e-300)[:, None]

@@ -82,12 +82,8 @@ def _strings(state: TableModel) -> dict[str, list[str]]:
 def _n_numbers(state: TableModel, name: str) -> int:
     """Different numbers that a column holds beside its strings, as far as they are
     distinguished."""
-    pairs = zip(state.schema.groups, state.tally.groups, strict=True)
-    return sum(
-        len(group.keys)
-        for columns, group in pairs
-        if isinstance(group, GridCounts) and columns.names == (name,)
-    )
+    _, grid = state.tally.by_key.get(((name,), "grid"), (None, None))
+    return len(grid.keys) if isinstance(grid, GridCounts) else 0
 
 
 def _numbers(state: TableModel, source: Rows) -> list[Finding]:

@@ -251,7 +251,7 @@ def restore_table(model: TableModel, given: Any) -> None:
 def _need_declared(model: TableModel, what: Declared) -> None:
     """Raises where a column is counted as something that its family does not read."""
     known = set(model.seen.seen)
-    for group, tally in zip(model.schema.groups, model.tally.groups, strict=True):
+    for group, tally in model.tally.pairs:
         names = group.names or ()
         need(known.issuperset(names), f"names has the columns that are counted, {names!r}")
         if group.kind in ("sums", "cross"):

@@ -361,7 +361,7 @@ def need_two_levels(tally: TableTally, declared: Declared) -> None:
 
 def _warn_of_fractions(tally: TableTally, declared: Declared, warned: set[Hashable]) -> None:
     """Warns of columns of counts that hold other numbers, once a fit."""
-    for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
+    for columns, group in tally.pairs:
         if not isinstance(group, GridCounts) or columns.names is None:
             continue
         family = declared.families.get(columns.names[0])
@@ -383,7 +383,7 @@ def _warn_of_fractions(tally: TableTally, declared: Declared, warned: set[Hashab
 def _warn_of_tiny_numbers(tally: TableTally, declared: Declared, warned: set[Hashable]) -> None:
     """Warns of columns that are declared Gaussian and whose squares underflow, once a fit."""
     tiny: list[str] = []
-    for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
+    for columns, group in tally.pairs:
         names = columns.names
         if names is None or not isinstance(group, Moments | CrossMoments):
             continue

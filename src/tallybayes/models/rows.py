@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.contract import Group, level_group
 from tallybayes.engines.tables import collect_table
 from tallybayes.errors import MixedColumnWarning, UnseenLevel, listed, warn_user
 from tallybayes.models.declarations import Declared
@@ -34,15 +33,16 @@ from tallybayes.tally import (
     GridCounts,
     LevelCounts,
     TableTally,
-    Tally,
     TextCounts,
 )
+from tallybayes.tally.table import Group, level_group
 
 __all__ = [
     "A_NUMBER",
     "Held",
     "Names",
     "RowsToCount",
+    "arranged",
     "as_read",
     "as_scored",
     "first_infinite",
@@ -56,7 +56,6 @@ __all__ = [
     "raise_not_finite",
     "rows_to_count",
     "rows_to_forget",
-    "rows_to_score",
     "values_of_columns",
     "warn_of_mixed",
 ]
@@ -106,38 +105,6 @@ class RowsToCount(Table):
     names: Names
     declared: Declared
     has_names: bool = True
-
-
-def rows_to_score(
-    table: Table,
-    names: list[str],
-    required: list[str],
-    holds: Mapping[str, Held],
-    what: Declared,
-    *,
-    records: bool,
-) -> Table:
-    """The model's columns, in its order, each as the model reads it; others are not looked at.
-
-    Parameters
-    ----------
-    table : Table
-    names : list of str
-        The model's columns.
-    required : list of str
-        Those that a frame must have.
-    holds : mapping
-        What the tally, as it is read, holds of each column.
-    what : Declared
-    records : bool
-        Whether rows may lack a column, which then is a missing value.
-
-    Raises
-    ------
-    ValueError
-        If a frame or array lacks a column, or a value cannot be read.
-    """
-    return as_scored(_arranged(table, names, required, what, records), holds, what)
 
 
 def as_scored(table: Table, holds: Mapping[str, Held], what: Declared) -> Table:
@@ -223,7 +190,7 @@ def rows_to_count(
     """
     names = names.joined(table.columns, () if records else table.columns)
     what = what.resolved(table, holds)
-    x = _arranged(table, names.seen, required, what, records)
+    x = arranged(table, names.seen, required, what, records)
     columns = {name: as_counted(name, column, holds, what) for name, column in x.columns.items()}
     return RowsToCount(columns, x.n_rows, x.named, names, what)
 
@@ -246,7 +213,7 @@ def rows_to_forget(
     levels : mapping
         The levels that the tally has of each column that holds numbers.
     """
-    x = _arranged(table, names.seen, required, what, records)
+    x = arranged(table, names.seen, required, what, records)
     columns: dict[str, Column] = {}
     for name, column in x.columns.items():
         column = as_counted(name, column, holds, what)
@@ -262,9 +229,27 @@ def rows_to_forget(
     return Table(columns, x.n_rows, x.named)
 
 
-def _arranged(
+def arranged(
     table: Table, names: list[str], required: list[str], what: Declared, records: bool
 ) -> Table:
+    """The model's columns, in its order; others are not looked at.
+
+    Parameters
+    ----------
+    table : Table
+    names : list of str
+        The model's columns.
+    required : list of str
+        Those that a frame must have.
+    what : Declared
+    records : bool
+        Whether rows may lack a column, which then is a missing value.
+
+    Raises
+    ------
+    ValueError
+        If a frame or array lacks a column.
+    """
     wanted = [name for name in names if name not in what.columns_left_out]
     needed = [name for name in required if name not in what.columns_left_out]
     lacking = [name for name in needed if name not in table.columns]
@@ -507,7 +492,7 @@ def held_values(schema: Schema) -> dict[str, Held]:
 def values_of_columns(tally: TableTally) -> dict[str, float]:
     """The weight of the rows that have a value in each column that is counted by itself."""
     rows: dict[str, float] = {}
-    for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
+    for columns, group in tally.pairs:
         if columns.names is not None and isinstance(group, LevelCounts | GridCounts):
             name = columns.names[0]
             rows[name] = rows.get(name, 0.0) + float(group.counts.sum())
@@ -518,11 +503,10 @@ def values_of_columns(tally: TableTally) -> dict[str, float]:
 
 def _mixed(tally: TableTally) -> dict[str, tuple[Any, Any]]:
     """The levels and the grid of the columns that hold both, by name."""
-    pairs = list(zip(tally.schema.groups, tally.groups, strict=True))
-    grids = {columns.names: group for columns, group in pairs if columns.kind == "grid"}
+    grids = {columns.names: group for columns, group in tally.pairs if columns.kind == "grid"}
     return {
         columns.names[0]: (group, grids[columns.names])
-        for columns, group in pairs
+        for columns, group in tally.pairs
         if columns.kind == "levels" and columns.names and columns.names in grids
     }
 
@@ -539,21 +523,19 @@ def as_read(tally: TableTally) -> TableTally:
     if not mixed:
         return tally
     groups: list[Group] = []
-    for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
+    for columns, group in tally.pairs:
         name = columns.names[0] if columns.names else ""
         if name not in mixed or columns.names != (name,):
             groups.append((columns, group))
         elif columns.kind == "levels":  # each column once, where its levels stand
             groups += _column_as_read(tally, name, *mixed[name])
-    schema = Schema(tally.schema.classes, tuple(c for c, _ in groups), by_name=True)
-    return TableTally(schema, tally.classes, tuple(t for _, t in groups))
+    return tally.with_pairs(groups)
 
 
 def _column_as_read(
     tally: TableTally, name: str, levels: LevelCounts, grid: GridCounts
 ) -> list[Group]:
-    pairs = zip(tally.schema.groups, tally.groups, strict=True)
-    groups = [(columns, group) for columns, group in pairs if columns.names == (name,)]
+    groups = [pair for pair in tally.pairs if pair[0].names == (name,)]
     numbers = [pair for pair in groups if pair[0].kind != "levels"]
     [strings] = [pair for pair in groups if pair[0].kind == "levels"]
     assert strings[0].levels is not None
@@ -696,13 +678,13 @@ def raise_not_finite(name: str, text: str, where: str | None) -> NoReturn:
 
 def _strings_of(tally: TableTally, name: str, levels: LevelCounts | None = None) -> list[str]:
     """The strings that a tally counts in a column."""
-    for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
-        if columns.key == ((name,), "levels") and columns.levels is not None:
-            held = group if levels is None else levels
-            assert isinstance(held, LevelCounts)
-            found: list[str] = columns.levels[0][held.counts.any(axis=0)].tolist()
-            return found
-    return []
+    columns, group = tally.by_key.get(((name,), "levels"), (None, None))
+    if columns is None or columns.levels is None:
+        return []
+    held = group if levels is None else levels
+    assert isinstance(held, LevelCounts)
+    found: list[str] = columns.levels[0][held.counts.any(axis=0)].tolist()
+    return found
 
 
 def _counted(tally: TableTally, name: str, values: Numbers, counts: Array) -> list[Group]:
@@ -712,7 +694,7 @@ def _counted(tally: TableTally, name: str, values: Numbers, counts: Array) -> li
     codes = np.repeat(np.arange(n_classes, dtype=np.int32), n_values)
     table = Table({name: column}, len(codes), True)
     found = collect_table(table, tally.schema.classes, codes, np.ascontiguousarray(counts).ravel())
-    return list(zip(found.schema.groups, found.groups, strict=True))
+    return found.pairs
 
 
 def _added(tally: TableTally, mine: Iterable[Group], more: Iterable[Group]) -> list[Group]:
@@ -721,14 +703,12 @@ def _added(tally: TableTally, mine: Iterable[Group], more: Iterable[Group]) -> l
     if not more:
         return list(mine)
     both = _of_column(tally, mine).merged(_of_column(tally, more))
-    return list(zip(both.schema.groups, both.groups, strict=True))
+    return both.pairs
 
 
 def _of_column(tally: TableTally, groups: Iterable[Group]) -> TableTally:
-    columns, counts = zip(*groups, strict=True)
     nobody = ClassCounts(np.zeros(len(tally.schema.classes)))
-    parts: tuple[Tally, ...] = tuple(counts)
-    return TableTally(Schema(tally.schema.classes, tuple(columns), by_name=True), nobody, parts)
+    return TableTally.of_columns(tally.schema.classes, nobody, groups)
 
 
 def warn_of_mixed(tally: TableTally, warned: set[Hashable]) -> None:
@@ -736,7 +716,7 @@ def warn_of_mixed(tally: TableTally, warned: set[Hashable]) -> None:
     for name, (levels, grid) in _mixed(tally).items():
         if not _are_numbers(levels, grid) or (MixedColumnWarning, name) in warned:
             continue
-        [columns] = [g for g in tally.schema.groups if g.key == ((name,), "levels")]
+        columns, _ = tally.by_key[(name,), "levels"]
         found: list[Any] = [] if columns.levels is None else columns.levels[0].tolist()
         rows = levels.counts.sum(axis=0)
         strings = [(t, r) for t, r in zip(found, rows.tolist(), strict=True) if r > 0.0]

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.contract import Group
 from tallybayes.engines.parts import KindsPart, LevelsPart, TextPart, part_of
 from tallybayes.engines.table_score import TableScore, row_scorer
 from tallybayes.engines.tables import text_group
@@ -44,19 +43,21 @@ from tallybayes.models.rows import (
     A_NUMBER,
     Held,
     Names,
+    arranged,
     as_read,
+    as_scored,
     held_values,
     kind_of,
     names_of_strings,
-    rows_to_score,
     values_of_columns,
 )
 from tallybayes.models.weighting import Weighting
-from tallybayes.schema import Columns, Schema
+from tallybayes.schema import Columns
 from tallybayes.score import Correction, Formula
 from tallybayes.tables import Table
 from tallybayes.tally import GridCounts, LevelCounts, Moments, TableTally, TextCounts
 from tallybayes.tally.base import RESIDUE
+from tallybayes.tally.table import Group
 from tallybayes.threads import get_num_threads, in_threads
 from tallybayes.tokens.prose import are_prose
 
@@ -331,8 +332,8 @@ class TableModel(Model):
     def joint_of(self, table: Table) -> Array:
         """log P(c) + log p(x | c) of the rows of a table as it was read, (n_rows, n_classes)."""
         what = self.reading.declared
-        x = rows_to_score(table, self.names, self.required, self.holds, what, records=False)
-        return self.score.joint(x)
+        x = arranged(table, self.names, self.required, what, False)
+        return self.score.joint(as_scored(x, self.holds, what))
 
     def contributions(self, x: Table) -> Contributions:
         """What each column adds to the score of each class."""
@@ -434,7 +435,7 @@ class ColumnReader:
             self.undeclared_context = self.context._replace(alpha=alpha)
         self.tuning = Tuning(self.criterion, scale, self.row_weights)
         self.plain = replace(UNDECLARED, ddof=one, pooled_rows=one, estimate=self.estimate)
-        self.here = {c.key: (c, t) for c, t in zip(tally.schema.groups, tally.groups, strict=True)}
+        self.here = tally.by_key
         settled = self.declared.reads.keys() | self.declared.columns_left_out
         self.undeclared = [
             name for name in names if ((name,), "moments") in self.here and name not in settled
@@ -685,7 +686,7 @@ def prose_columns(tally: TableTally, declared: Container[str]) -> tuple[str, ...
 def _level_columns(tally: TableTally) -> Iterator[tuple[str, Columns, LevelCounts]]:
     """The columns that hold nothing but levels, all of which are named."""
     of_numbers = {g.names for g in tally.schema.groups if g.kind != "levels"}
-    for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
+    for columns, group in tally.pairs:
         if not isinstance(group, LevelCounts) or columns.names in of_numbers:
             continue
         if columns.names is not None and columns.levels is not None and columns.n_all is None:
@@ -698,11 +699,10 @@ def prose_as_terms(tally: TableTally, names: Container[str]) -> TableTally:
         name: _terms(name, tally, c, g) for name, c, g in _level_columns(tally) if name in names
     }
     groups: list[Group] = []
-    for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
+    for columns, group in tally.pairs:
         name = columns.names[0] if columns.names else ""
         groups += as_terms.get(name, [(columns, group)])
-    schema = Schema(tally.schema.classes, tuple(c for c, _ in groups), by_name=True)
-    return TableTally(schema, tally.classes, tuple(t for _, t in groups))
+    return tally.with_pairs(groups)
 
 
 def _terms(name: str, tally: TableTally, columns: Columns, group: LevelCounts) -> list[Group]:
@@ -847,16 +847,11 @@ def _misfit(what: Declared, name: str, model: TableModel) -> str:
 
 
 def _levels(model: TableModel, name: str) -> set[str]:
-    found: set[str] = set()
-    for group in model.schema.groups:
-        if group.key == ((name,), "levels") and group.levels is not None:
-            found = set(group.levels[0].tolist())
-    return found
+    columns, _ = model.tally.by_key.get(((name,), "levels"), (None, None))
+    return set() if columns is None or columns.levels is None else {*columns.levels[0].tolist()}
 
 
 def _lowest(model: TableModel, name: str) -> float:
     """The lowest number of a column, or a little less."""
-    for group, tally in zip(model.schema.groups, model.tally.groups, strict=True):
-        if group.key == ((name,), "grid") and isinstance(tally, GridCounts):
-            return float(tally.values().min(initial=np.inf))
-    return np.inf
+    _, grid = model.tally.by_key.get(((name,), "grid"), (None, None))
+    return float(grid.values().min(initial=np.inf)) if isinstance(grid, GridCounts) else np.inf

@@ -184,14 +184,13 @@ class Form:
     def _points(self, name: str) -> Array:
         """Where a density is evaluated that the page interpolates: at counted values and
         between."""
-        tally = self.model.tally_read
-        for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
-            if columns.names == (name,) and isinstance(group, GridCounts) and len(group.values()):
-                values = np.unique(group.values())
-                places = np.linspace(0, len(values) - 1, min(N_POINTS, len(values)))
-                between = np.linspace(values[0], values[-1], N_POINTS)
-                return np.union1d(values[places.astype(np.intp)], between)
-        return np.linspace(-1.0, 1.0, 3)
+        _, grid = self.model.tally_read.by_key.get(((name,), "grid"), (None, None))
+        if not isinstance(grid, GridCounts) or not len(grid.keys):
+            return np.linspace(-1.0, 1.0, 3)
+        values = np.unique(grid.values())
+        places = np.linspace(0, len(values) - 1, min(N_POINTS, len(values)))
+        between = np.linspace(values[0], values[-1], N_POINTS)
+        return np.union1d(values[places.astype(np.intp)], between)
 
     def _reader(self, name: str) -> dict[str, Any]:
         """How a page reads the values of a column: the entry of the table for each."""

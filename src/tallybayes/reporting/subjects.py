@@ -408,7 +408,7 @@ class TableSubject(Subject):
         tally, rows = self._held.tally_read, self.class_rows
         n = len(rows)
         found: dict[str, Values] = {}
-        for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
+        for columns, group in tally.pairs:
             if columns.names is None or len(columns.names) != 1:
                 continue
             name = columns.names[0]

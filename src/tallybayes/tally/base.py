@@ -388,8 +388,7 @@ class ClassCounts(Tally):
 
         A class without rows has that of all classes together.
         """
-        own = effective_row_weight(self.count, self.squared_weights)
-        return np.where(self.count > 0.0, own, self.pooled_row_weight)
+        return self.row_weights.by_class[:, 0]
 
     @property
     def pooled_effective_rows(self) -> float:
@@ -406,7 +405,11 @@ class ClassCounts(Tally):
     @property
     def row_weights(self) -> RowWeights:
         """The weight of one effective row, of each class and of all together."""
-        return RowWeights(self.row_weight[:, None], self.pooled_row_weight)
+        own, overall = (
+            effective_row_weight(self.count, self.squared_weights),
+            self.pooled_row_weight,
+        )
+        return RowWeights(np.where(self.count > 0.0, own, overall)[:, None], overall)
 
     def settle(self, before: Self, *, decayed: float = 0.0) -> None:
         """As for every tally; and where the rest of the squared weights cannot be that of rows, the

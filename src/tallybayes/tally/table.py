@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, ClassVar, Self
 
@@ -15,7 +15,7 @@ from tallybayes import persistence
 from tallybayes.errors import IncompatibleTallies, ModelFileError, NegativeTally
 from tallybayes.persistence import Tree, Unfit, flat, need, nested
 from tallybayes.readable import html_table
-from tallybayes.schema import Columns, Schema, places_among
+from tallybayes.schema import Columns, Schema, SomeLevels, places_among
 from tallybayes.tally.base import (
     MAX_RESIDUE_ROWS,
     RESIDUE,
@@ -28,13 +28,25 @@ from tallybayes.tally.numbers import CrossMoments, GridCounts, Moments
 from tallybayes.tally.saved import plain_arrays, restored_parts, tally_header
 from tallybayes.tally.terms import TextCounts
 
-__all__ = ["TableTally", "held_columns", "zero_tally"]
+__all__ = [
+    "Group",
+    "TableTally",
+    "cross_group",
+    "held_columns",
+    "level_group",
+    "number_groups",
+    "some_levels_group",
+    "zero_tally",
+]
+
+Group = tuple[Columns, Tally]
+"""Columns that are counted in one way, and their tally."""
 
 
 # ---- removing levels and columns without a count from a tally ------------------------------------
 def held_columns(
     columns: Columns, group: Tally, n_declared: NDArray[np.int64] | None
-) -> tuple[Columns, Tally] | None:
+) -> Group | None:
     """Columns with the levels that rows hold, and their tally; None for a column without values."""
     if isinstance(group, TextCounts) and not group.documents.any():
         return None
@@ -63,6 +75,53 @@ def held_columns(
         replace(columns, n_levels=n_levels),
         group.narrowed(code < np.repeat(n_levels, group.n_levels)),
     )
+
+
+# ---- groups of columns with their tallies, in the same form for every engine ---------------------
+def level_group(name: str, levels: NDArray[Any], counts: NDArray[np.float64]) -> Group:
+    """A column of strings as an open group: levels (n_levels,) and counts (n_classes, n_levels)."""
+    columns = Columns(kind="levels", names=(name,), levels=(levels,), open=True)
+    return columns, LevelCounts(np.array([0, len(levels)], dtype=np.int64), counts)
+
+
+def number_groups(
+    name: str, moments: Moments, grid: GridCounts, *, dates: bool = False
+) -> list[Group]:
+    """A column of numbers as groups: its moments and its grid counts."""
+    columns = Columns(kind="moments", names=(name,), origin=moments.origin, dates=dates)
+    return [(columns, moments), (Columns(kind="grid", names=(name,), dates=dates), grid)]
+
+
+def some_levels_group(
+    name: str,
+    asked: Sequence[str],
+    counts: NDArray[np.float64],
+    others: NDArray[np.float64],
+    n_all: int,
+) -> Group:
+    """A column of levels of which some are counted each, and all others together.
+
+    Parameters
+    ----------
+    name : str
+    asked : list of str
+    counts : float64 array (n_classes, n_asked)
+    others : float64 array (n_classes,)
+    n_all : int
+        How many levels occur.
+    """
+    seen = np.flatnonzero(counts.any(axis=0))
+    levels = np.empty(len(seen), dtype=object)
+    levels[:] = [asked[i] for i in seen.tolist()]
+    columns = SomeLevels(kind="levels", names=(name,), levels=(levels,), open=True, n_all=n_all)
+    cells = np.ascontiguousarray(np.concatenate([counts[:, seen], others[:, None]], axis=1))
+    return columns, LevelCounts(np.array([0, len(levels) + 1], dtype=np.int64), cells)
+
+
+def cross_group(names: tuple[str, ...], tally: CrossMoments) -> Group:
+    """A group of columns of numbers with their cross moments."""
+    columns = Columns(kind="cross", n_features=len(names), names=names, origin=tally.origin)
+    return columns, tally
 
 
 # ---- the tally of a table ------------------------------------------------------------------------
@@ -125,6 +184,31 @@ class TableTally:
     schema: Schema
     classes: ClassCounts
     groups: tuple[Tally, ...]
+
+    @classmethod
+    def of_columns(
+        cls, labels: NDArray[Any], classes: ClassCounts, pairs: Iterable[Group]
+    ) -> TableTally:
+        """The tally of columns by name, in the order in which they come."""
+        found = tuple(pairs)
+        schema = Schema(labels, tuple(columns for columns, _ in found), by_name=True)
+        return cls(schema, classes, tuple(group for _, group in found))
+
+    @property
+    def pairs(self) -> list[Group]:
+        """Each group of columns with its tally."""
+        return list(zip(self.schema.groups, self.groups, strict=True))
+
+    @property
+    def by_key(self) -> dict[tuple[tuple[str, ...] | None, str], Group]:
+        """Each group of columns with its tally, by the names of the columns and their kind."""
+        return {columns.key: (columns, group) for columns, group in self.pairs}
+
+    def with_pairs(self, pairs: Iterable[Group]) -> TableTally:
+        """The counts of the same rows, with these groups of columns in place of its own."""
+        found = list(pairs)
+        schema = replace(self.schema, groups=tuple(columns for columns, _ in found))
+        return TableTally(schema, self.classes, tuple(group for _, group in found))
 
     @property
     def parts(self) -> tuple[Tally, ...]:
@@ -250,7 +334,7 @@ class TableTally:
         same_classes = len(schema.classes) == len(self.schema.classes)
         parts: list[Tally] = [self.classes]
         if schema.by_name:
-            here = {c.key: (c, t) for c, t in zip(self.schema.groups, self.groups, strict=True)}
+            here = self.by_key
         for i, columns in enumerate(schema.groups):
             if not schema.by_name:
                 mine, tally = self.schema.groups[i], self.groups[i]
@@ -310,7 +394,7 @@ class TableTally:
         """
         pairs = [
             found
-            for columns, group in zip(self.schema.groups, self.groups, strict=True)
+            for columns, group in self.pairs
             if (found := held_columns(columns, group, n_declared)) is not None
         ]
         if self.schema.by_name:  # a column of numbers has moments and a grid: both go
@@ -381,7 +465,7 @@ class TableTally:
     def restored(cls, header: dict[str, Any], tree: Tree) -> Self:
         """The tally that a file holds, checked; raises Unfit for what no rows give."""
         table = cls(*restored_parts(header, tree))
-        for columns, group in zip(table.schema.groups, table.groups, strict=True):
+        for columns, group in table.pairs:
             more = table.more_than_rows(group, columns)
             need(more is None, f"a column has more rows with a value than rows: {more and more[2]}")
         return table
