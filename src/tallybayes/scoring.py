@@ -19,7 +19,7 @@ from scipy.special import log_softmax
 from tallybayes import _kernels
 from tallybayes.engines.contract import CompiledScore
 from tallybayes.errors import RuledOutWarning, warn_user
-from tallybayes.families.class_prior import PriorWithout
+from tallybayes.families.priors import PriorWithout
 from tallybayes.persistence import NonNegative
 from tallybayes.threads import get_num_threads
 

@@ -12,10 +12,10 @@ from scipy.optimize import minimize_scalar
 from tallybayes import NaiveBayes
 from tallybayes.families import Categorical, Gamma, Gaussian, NormalInverseGamma, Poisson, contract
 from tallybayes.families.cells import CellLaw
-from tallybayes.families.class_prior import ClassPrior
-from tallybayes.families.contract import best_alpha, class_evidence, each, law_score
+from tallybayes.families.contract import law_score
 from tallybayes.families.gaussian import GaussianDensity
 from tallybayes.families.poisson import PoissonDensity
+from tallybayes.families.priors import ClassPrior, best_alpha, class_evidence, each
 from tallybayes.score import ImproperPrior
 from tallybayes.tally import ClassCounts, GridCounts, Moments
 

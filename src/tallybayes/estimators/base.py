@@ -22,7 +22,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes import scoring
 from tallybayes.errors import IncompatibleTallies
-from tallybayes.families.class_prior import ClassPrior
+from tallybayes.families.priors import ClassPrior
 from tallybayes.models.base import Model, same
 from tallybayes.models.class_weights import (
     ClassWeights,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax, xlogy
 
-from tallybayes.families.contract import class_evidence
+from tallybayes.families.priors import class_evidence
 from tallybayes.models.documents import TextModel
 from tallybayes.models.table import TableModel, TextTerms
 from tallybayes.readable import html_table, shaded

@@ -13,7 +13,7 @@ _HOME = {
     "Beta": "tallybayes.families.priors",
     "Binned": "tallybayes.families.binned",
     "Categorical": "tallybayes.families.categorical",
-    "ClassPrior": "tallybayes.families.class_prior",
+    "ClassPrior": "tallybayes.families.priors",
     "Complement": "tallybayes.families.multinomial",
     "Dirichlet": "tallybayes.families.priors",
     "Family": "tallybayes.families.contract",
@@ -66,7 +66,6 @@ if TYPE_CHECKING:
     from tallybayes.families.bernoulli import Bernoulli
     from tallybayes.families.binned import Binned, Smooth
     from tallybayes.families.categorical import Categorical
-    from tallybayes.families.class_prior import ClassPrior
     from tallybayes.families.contract import Family, LevelFamily, NumberDensity, NumberFamily
     from tallybayes.families.gaussian import Gaussian
     from tallybayes.families.multinomial import Complement, Multinomial
@@ -75,6 +74,7 @@ if TYPE_CHECKING:
     from tallybayes.families.poisson import Poisson
     from tallybayes.families.priors import (
         Beta,
+        ClassPrior,
         Dirichlet,
         Gamma,
         NormalInverseGamma,

@@ -21,7 +21,6 @@ from tallybayes.families.contract import (
     LevelFamily,
     LevelReading,
     class_blocks,
-    log,
 )
 from tallybayes.families.priors import (
     Beta,
@@ -29,6 +28,7 @@ from tallybayes.families.priors import (
     cannot_estimate,
     check_estimate,
     hold,
+    log,
 )
 from tallybayes.schema import Kind
 from tallybayes.score import Linear, PresenceWithout

@@ -22,19 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.cells import CellLaw
-from tallybayes.families.contract import (
-    Context,
-    CountedLevels,
-    LevelFamily,
-    LevelReading,
-    log,
-)
+from tallybayes.families.contract import Context, CountedLevels, LevelFamily, LevelReading
 from tallybayes.families.priors import (
     Dirichlet,
     Estimate,
     cannot_estimate,
     check_estimate,
     hold_choice,
+    log,
 )
 from tallybayes.schema import Kind
 from tallybayes.score import CellsWithout, Lookup, Unseen

@@ -29,10 +29,11 @@ from tallybayes.families.binned import (
     reading_of,
     smooth_laws,
 )
-from tallybayes.families.contract import BinnedReading, NumberCounts, log
+from tallybayes.families.contract import BinnedReading, NumberCounts
 from tallybayes.families.gaussian import Gaussian, Pooled, any_nearly_constant, atom_cells
 from tallybayes.families.negative_binomial import MAX_COUNT_OF_SIZES, PooledCounts
 from tallybayes.families.normal import Statistics
+from tallybayes.families.priors import log
 from tallybayes.tally import UNIT_ROWS, GridCounts, RowWeights
 from tallybayes.tally.numbers import VANISHING
 

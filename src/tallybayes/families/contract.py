@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeVar
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.cells import CellLaw
-from tallybayes.families.priors import log_counts_evidence, log_rising
+from tallybayes.families.priors import best_alpha, each, log_rising
 from tallybayes.schema import Kind
 from tallybayes.score import (
     DocumentLikelihood,
@@ -53,13 +53,9 @@ __all__ = [
     "NumberFamily",
     "TunableDensity",
     "Tuning",
-    "best_alpha",
     "class_blocks",
-    "class_evidence",
     "density_score",
-    "each",
     "law_score",
-    "log",
     "sums_of_others",
 ]
 
@@ -471,10 +467,8 @@ class DocumentFamily(ColumnFamily, ABC):
 
 
 # ---- the strength of smoothing, chosen from the counts -------------------------------------------
-# evidence:        Σ_c log ∫ P(rows of c
-#  p) Dirichlet(p; αN·q) dp, the Dirichlet-multinomial
-#     loo_likelihood:  Σ_c Σ_a k_ca log P(a
-#  c; all rows but one)
+#     evidence:        Σ_c log ∫ P(rows of c | p) Dirichlet(p; αN·q) dp, the Dirichlet-multinomial
+#     loo_likelihood:  Σ_c Σ_a k_ca log P(a | c; all rows but one)
 #
 # Both need only the tally, and can be computed after any merge. If rows have weights, the evidence
 # is that of the effective rows (counts and strength divided by the weight u of one), and one row
@@ -484,9 +478,6 @@ class DocumentFamily(ColumnFamily, ABC):
 Criterion = Literal["evidence", "loo_likelihood"]
 CRITERIA: tuple[Criterion, ...] = ("evidence", "loo_likelihood")
 
-MIN_LOG_ALPHA, MAX_LOG_ALPHA, GRID_POINTS = -6.0, 3.0, 19  # of log10 α
-REFINEMENTS, POINTS_EACH_SIDE = 2, 5
-"""Grids about the best point, and their points on either side of it."""
 
 MAX_INTERMEDIATE = 1 << 20  # that are scored at once
 
@@ -543,11 +534,6 @@ def _in_one_order(*cells: Array) -> list[Array]:
     return [part[order] for part in cells]
 
 
-def each(score: Callable[[float], float]) -> Callable[[Array], Array]:
-    """A score of one α, for :func:`best_alpha`."""
-    return lambda alpha: np.array([score(a) for a in alpha.tolist()])
-
-
 def density_score(
     criterion: Criterion,
     density: TunableDensity,
@@ -581,48 +567,6 @@ def density_score(
         scores = density.without(values[used], own, np.minimum(rows[used], by_class[k]))[:, k]
         total += float((rows[used] * scores).sum())
     return total / unit
-
-
-def class_evidence(count: Array, alpha: float) -> float:
-    """log P(labels) under a symmetric Dirichlet prior of the class probabilities, in nats."""
-    return float(log_counts_evidence(np.full(len(count), alpha), count))
-
-
-def best_alpha(score: Callable[[Array], Array]) -> float:
-    """The α from 1e-6 to 1e3 of the largest score; 1 where the score does not decide.
-
-    A grid in log α, finer ones between the neighbours of its best point, and the vertex of a
-    parabola at last.
-
-    Parameters
-    ----------
-    score : callable
-        Of α, float64 array (n,), to scores like it.
-    """
-
-    def at(power: Array) -> Array:
-        found = score(10.0**power)
-        return np.where(np.isfinite(found), found, -np.inf)
-
-    power = np.linspace(MIN_LOG_ALPHA, MAX_LOG_ALPHA, GRID_POINTS)
-    values = at(power)
-    finite = values[np.isfinite(values)]
-    if not len(finite) or np.ptp(finite) < 1e-9:
-        return 1.0
-    for _ in range(REFINEMENTS):
-        best = int(values.argmax())
-        low, high = power[max(best - 1, 0)], power[min(best + 1, len(power) - 1)]
-        power = np.linspace(low, high, 2 * POINTS_EACH_SIDE + 1)
-        values = at(power)
-    best = int(values.argmax())
-    if not 0 < best < len(power) - 1:
-        return float(10.0 ** power[best])
-    left, middle, right = values[best - 1 : best + 2].tolist()
-    bend = left - 2.0 * middle + right
-    if not bend < -1e-12 * abs(middle):  # flat: what is left is rounding
-        return float(10.0 ** power[best])
-    vertex = 0.5 * np.clip((left - right) / bend, -1.0, 1.0)
-    return float(10.0 ** (power[best] + vertex * (power[1] - power[0])))
 
 
 class Tuning(NamedTuple):
@@ -673,13 +617,6 @@ def class_blocks(shape: tuple[int, int]) -> Iterator[slice]:
     step = max(1, (1 << 17) // max(1, shape[1]))
     for start in range(0, shape[0], step):
         yield slice(start, start + step)
-
-
-def log(probability: Array) -> Array:
-    """Natural logarithm with log 0 = −inf: a deliberate certainty, not a numerical accident."""
-    with np.errstate(divide="ignore"):
-        result: Array = np.log(probability)
-    return result
 
 
 def sums_of_others(parts: Array) -> Array:

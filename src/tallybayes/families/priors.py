@@ -1,19 +1,25 @@
-"""Conjugate priors of a family's parameters, the hyperparameters that stand for them, and draws."""
+"""Conjugate priors of a family's parameters, their hyperparameters and draws; the class prior."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaln, gammaln, log_softmax, multigammaln, xlog1py, xlogy
 
+from tallybayes.errors import NegativeTally
+from tallybayes.persistence import NonNegative, Shape, Within
+from tallybayes.tally import ClassCounts
+from tallybayes.tally.base import RESIDUE
+
 __all__ = [
     "Beta",
+    "ClassPrior",
     "Dirichlet",
     "Estimate",
     "Gamma",
@@ -21,13 +27,18 @@ __all__ = [
     "NormalInverseWishart",
     "ParameterPrior",
     "PriorAndPosteriors",
+    "PriorWithout",
+    "best_alpha",
     "cannot_estimate",
     "check_estimate",
+    "class_evidence",
     "correction",
     "count_numbers",
+    "each",
     "estimated_under",
     "hold",
     "hold_choice",
+    "log",
     "log_betas",
     "log_counts_evidence",
     "log_dirichlet",
@@ -922,6 +933,210 @@ class PriorAndPosteriors(NamedTuple):
     posteriors: list[ParameterPrior]
 
 
+# ---- the strength of a prior that the counts choose ----------------------------------------------
+MIN_LOG_ALPHA, MAX_LOG_ALPHA, GRID_POINTS = -6.0, 3.0, 19  # of log10 α
+REFINEMENTS, POINTS_EACH_SIDE = 2, 5
+"""Grids about the best point, and their points on either side of it."""
+
+
+def best_alpha(score: Callable[[Array], Array]) -> float:
+    """The α from 1e-6 to 1e3 of the largest score; 1 where the score does not decide.
+
+    A grid in log α, finer ones between the neighbours of its best point, and the vertex of a
+    parabola at last.
+
+    Parameters
+    ----------
+    score : callable
+        Of α, float64 array (n,), to scores like it.
+    """
+
+    def at(power: Array) -> Array:
+        found = score(10.0**power)
+        return np.where(np.isfinite(found), found, -np.inf)
+
+    power = np.linspace(MIN_LOG_ALPHA, MAX_LOG_ALPHA, GRID_POINTS)
+    values = at(power)
+    finite = values[np.isfinite(values)]
+    if not len(finite) or np.ptp(finite) < 1e-9:
+        return 1.0
+    for _ in range(REFINEMENTS):
+        best = int(values.argmax())
+        low, high = power[max(best - 1, 0)], power[min(best + 1, len(power) - 1)]
+        power = np.linspace(low, high, 2 * POINTS_EACH_SIDE + 1)
+        values = at(power)
+    best = int(values.argmax())
+    if not 0 < best < len(power) - 1:
+        return float(10.0 ** power[best])
+    left, middle, right = values[best - 1 : best + 2].tolist()
+    bend = left - 2.0 * middle + right
+    if not bend < -1e-12 * abs(middle):  # flat: what is left is rounding
+        return float(10.0 ** power[best])
+    vertex = 0.5 * np.clip((left - right) / bend, -1.0, 1.0)
+    return float(10.0 ** (power[best] + vertex * (power[1] - power[0])))
+
+
+def each(score: Callable[[float], float]) -> Callable[[Array], Array]:
+    """A score of one α, for :func:`best_alpha`."""
+    return lambda alpha: np.array([score(a) for a in alpha.tolist()])
+
+
+def class_evidence(count: Array, alpha: float) -> float:
+    """log P(labels) under a symmetric Dirichlet prior of the class probabilities, in nats."""
+    return float(log_counts_evidence(np.full(len(count), alpha), count))
+
+
+# ---- the class prior, equations (9) and (12) of article 1 in the README's list of origins -------
+class PriorWithout(NamedTuple):
+    """log P(c) after each row is taken out, up to a term of the row that all classes share.
+
+    Parameters
+    ----------
+    other : float64 array (n_classes,)
+        In the classes that a row is not of.
+    own : float64 array (n_rows,)
+        In its own class.
+    """
+
+    other: Array
+    own: Array
+
+    def matrix(self, own: NDArray[np.int64]) -> Array:
+        """The same as float64 (n_rows, n_classes); `own` is the class of each row."""
+        wide = np.tile(self.other, (len(own), 1))
+        wide[np.arange(len(own)), own] = self.own
+        return wide
+
+
+@dataclass(frozen=True, eq=False)
+class ClassPrior:
+    """P(c) = (count_c + α) / (m + Kα), unless it is given.
+
+    Parameters
+    ----------
+    alpha : float or None
+        Smoothing λ of equation (12); 0 is the maximum likelihood of equation (9); None: the one of
+        the largest evidence.
+    given : float64 array (n_classes,), optional
+        A prior that no count changes.
+    """
+
+    alpha: NonNegative | None = 0.0
+    given: Annotated[Array, Shape("n_classes"), Within(0.0)] | None = None
+
+    def strength(self, classes: ClassCounts) -> float:
+        """α, in rows of weight 1; where it is chosen, by the evidence of the effective rows.
+
+        Parameters
+        ----------
+        classes : ClassCounts
+            The counts of the classes.
+        """
+        if self.alpha is not None:
+            return self.alpha
+        unit = classes.pooled_row_weight
+        return unit * best_alpha(each(lambda alpha: class_evidence(classes.count / unit, alpha)))
+
+    def need_rows(self, classes: ClassCounts) -> None:
+        """Check that there is something to estimate the prior from.
+
+        Parameters
+        ----------
+        classes : ClassCounts
+            The counts of the classes.
+
+        Raises
+        ------
+        ValueError
+            If there are no rows, and the prior is neither smoothed nor given.
+        """
+        if self.given is not None or classes.count.sum() > 0.0:
+            return
+        if not (classes.count + self.strength(classes)).sum() > 0.0:
+            raise ValueError(
+                "the class prior cannot be estimated from no rows (the counts, or weights, sum to "
+                "0): learn some rows, smooth the prior with class_alpha > 0, or give it"
+            )
+
+    def log(self, classes: ClassCounts) -> Array:
+        """log P(c), float64 (n_classes,), in nats; −inf for a class that cannot occur.
+
+        Parameters
+        ----------
+        classes : ClassCounts
+            The counts of the classes.
+        """
+        if self.given is not None:
+            return log(self.given)
+        smoothed = classes.count + self.strength(classes)
+        total = smoothed.sum()
+        if not total > 0.0:
+            self.need_rows(classes)
+        prior: Array = log(smoothed) - np.log(total)
+        return prior
+
+    def drawn(self, classes: ClassCounts, rng: Any, n: int) -> Array:
+        """log P(c) drawn from its posterior, float64 (n, n_classes); as it is, where given.
+
+        Parameters
+        ----------
+        classes : ClassCounts
+            The counts of the classes.
+        rng : numpy.random.Generator
+            The source of random numbers.
+        n : int
+            How many draws.
+        """
+        if self.given is not None:
+            return np.broadcast_to(log(self.given), (n, len(self.given)))
+        return log_dirichlet(classes.count + self.strength(classes), rng, n)
+
+    def log_without(
+        self, classes: ClassCounts, own: NDArray[np.int64], weight: Array
+    ) -> PriorWithout:
+        """log P(c) after each row is taken out.
+
+        Parameters
+        ----------
+        classes : ClassCounts
+            The counts of the classes.
+        own : int64 array (n_rows,)
+            The class of each row.
+        weight : float64 array (n_rows,)
+            The weight of each row.
+
+        Raises
+        ------
+        NegativeTally
+            If a row weighs more than its class holds: it was not counted.
+        ValueError
+            If nothing is left, and the prior is neither smoothed nor given.
+        """
+        rest = classes.count[own] - weight
+        rest[np.abs(rest) <= RESIDUE * classes.count[own]] = 0.0
+        if rest.min(initial=0.0) < 0.0:
+            i = int(np.flatnonzero(rest < 0.0)[0])
+            raise NegativeTally(
+                f"row {i} weighs {weight[i]:g}, more than the {classes.count[own[i]]:g} that its "
+                "class holds: leave-one-out takes the rows that were learned, with their weights"
+            )
+        if self.given is not None:
+            given = log(self.given)
+            return PriorWithout(given, given[own])
+        alpha = self.strength(classes)
+        everything, pseudo = classes.count.sum(), alpha * len(classes.count)
+        least = everything - weight.max(initial=0.0)
+        if not (least if least > RESIDUE * everything else 0.0) + pseudo > 0.0:
+            i = int(weight.argmax())
+            raise ValueError(
+                f"row {i} has all of the weight that was learned, {everything:g}: without it no "
+                "rows are left to estimate the class prior from. Smooth the prior with "
+                "class_alpha > 0, or give it"
+            )
+        rest += alpha
+        return PriorWithout(log(classes.count + alpha), log(rest))
+
+
 # ---- ratios of Gamma functions, to full precision where their logarithms are large and equal -----
 # log Γ(10¹²) is 2.7·10¹³ and, as a float64, known to 4·10⁻³ only. So log Γ(a + k) − log Γ(a) is
 # never computed by subtracting large values. With Stirling's formula log Γ(x) = (x − ½) log x − x
@@ -1046,3 +1261,10 @@ def log_betas(a: Array, b: Array, cells: NDArray[np.intp], seed: int, n: int) ->
 def log_dirichlet(a: Array, rng: Any, n: int) -> Array:
     """log of Dirichlet draws over the last axis, float64 (n, *a.shape)."""
     return np.asarray(log_softmax(log_gamma(a, rng, (n, *a.shape)), axis=-1))
+
+
+def log(probability: Array) -> Array:
+    """Natural logarithm with log 0 = −inf: a deliberate certainty, not a numerical accident."""
+    with np.errstate(divide="ignore"):
+        result: Array = np.log(probability)
+    return result

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tallybayes.engines.arrays import class_counts, collect_array, collect_into, compiled
 from tallybayes.engines.contract import CompiledScore
-from tallybayes.families.class_prior import ClassPrior
+from tallybayes.families.priors import ClassPrior
 from tallybayes.models.base import Model, kept
 from tallybayes.models.data_warnings import tiny_columns, warn_of_tiny
 from tallybayes.schema import Columns, Schema

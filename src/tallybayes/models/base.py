@@ -13,7 +13,7 @@ from typing import Any, Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.families.class_prior import ClassPrior, PriorWithout
+from tallybayes.families.priors import ClassPrior, PriorWithout
 from tallybayes.schema import Schema, joined_labels
 from tallybayes.score import Formula
 from tallybayes.tally import TableTally

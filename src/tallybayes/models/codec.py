@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tallybayes import families
 from tallybayes.families.choice import ReadAs
-from tallybayes.families.class_prior import ClassPrior
+from tallybayes.families.priors import ClassPrior
 from tallybayes.families.registry import family_of_class, is_family, name_of_family
 from tallybayes.models.array import ArrayModel, declared_levels
 from tallybayes.models.base import Model

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tallybayes.families.binned import spread_of
 from tallybayes.families.cells import CellLaw
-from tallybayes.families.class_prior import ClassPrior
+from tallybayes.families.priors import ClassPrior
 from tallybayes.models.rows import A_NUMBER
 from tallybayes.models.table import TableModel
 from tallybayes.score import Unseen

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from tallybayes.engines.parts import TakenOut, TextPart
-from tallybayes.families.class_prior import PriorWithout
 from tallybayes.families.contract import Context
+from tallybayes.families.priors import PriorWithout
 from tallybayes.models.base import kept
 from tallybayes.models.declarations import ColumnReading, Declared
 from tallybayes.models.rows import Held

@@ -9,8 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tallybayes.families.class_prior import ClassPrior
-from tallybayes.families.priors import Beta, Gamma, NormalInverseGamma, ParameterPrior
+from tallybayes.families.priors import Beta, ClassPrior, Gamma, NormalInverseGamma, ParameterPrior
 from tallybayes.models.table import TableModel
 from tallybayes.plots.data import class_conditional_of, column_named, need_fitted
 from tallybayes.plots.style import (
