@@ -524,7 +524,9 @@ def _fit_rows(given: FitOptions, reading: Reading) -> None:
 
     left_out = [name for name, family in families.items() if family is None and name != group]
     source = reading.open(given.train, left_out=left_out, need=need)
-    table = given.plain or any(_has_parameters(text) for text in given.column or [])
+    # text with parameters is the family of tables
+    parameters = re.compile(r"=\s*text\s*\(")
+    table = given.plain or any(map(parameters.search, given.column or []))
     beside = [name for name, family in families.items() if family is None or name == group]
     beside += [] if group is None else [group]
     if text_columns and not table and {*source.header} <= {target, text_columns[0], *beside}:
@@ -592,12 +594,6 @@ def _finish(given: FitOptions, reading: Reading, outputs: Outputs, file: Any, so
         document("fit", content)
     else:
         say(*shown)
-
-
-def _has_parameters(column: str) -> bool:
-    """Whether a column is declared as text with parameters, which are those of the family of
-    tables."""
-    return re.search(r"=\s*text\s*\(", column) is not None
 
 
 def _need_levels(column: list[str], families: dict[str, Any]) -> None:

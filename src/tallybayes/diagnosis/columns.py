@@ -6,6 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -176,7 +177,7 @@ def column_of(name: str, seen: Seen, profile: Profile, spelling: Spelling) -> Co
     if seen.n_missing:
         missing[""] = missing.get("", 0) + seen.n_missing
     counts = Counter({v: n for v, n in seen.counts.items() if v not in missing})
-    examples = _examples(seen, missing)
+    examples = list(islice((v for v in seen.counts if v not in missing), MAX_EXAMPLES))
     made: dict[str, Any] = {"examples": examples, "missing": missing}
     n = sum(counts.values())
     if not counts:
@@ -220,11 +221,6 @@ def column_of(name: str, seen: Seen, profile: Profile, spelling: Spelling) -> Co
         reason = f"{n_numbers:,} of {n:,} values are numbers" if strings else "all are numbers"
         return ColumnDiagnosis(name, what, reason, findings=findings, **made)
     return _strings(name, counts, seen, n, findings, made)
-
-
-def _examples(seen: Seen, missing: Mapping[str, int]) -> list[str]:
-    found = (v for v in seen.counts if v not in missing)
-    return [value for _, value in zip(range(MAX_EXAMPLES), found, strict=False)]
 
 
 def _typed(

@@ -403,7 +403,11 @@ class DuckDBEngine:
         how = what.columns
         if how is None:
             beside = (target, what.weight)
-            how = {n: _counted_as(c) for n, c in _scalars(found).items() if n not in beside}
+            how = {
+                name: CountLevels() if column.kind in LEVELS else CountNumbers()
+                for name, column in _scalars(found).items()
+                if name not in beside
+            }
         need_columns(list(how), list(found))
         for name in how:
             _need_scalar(found[name])
@@ -512,10 +516,6 @@ def _written(
 ) -> str:
     """A statement about the grids of columns, which takes no values."""
     return statement(_rows(text, once, target, what), asked)
-
-
-def _counted_as(column: SQLColumn) -> CountLevels | CountNumbers:
-    return CountLevels() if column.kind in LEVELS else CountNumbers()
 
 
 def _scalars(columns: Mapping[str, SQLColumn]) -> dict[str, SQLColumn]:

@@ -191,9 +191,10 @@ def summary_of(
     order = np.argsort(-weighting.apart, kind="stable").tolist()
     speaking = [t for t in order if weighting.apart[t] >= MIN_NATS]
     n_pairs = sum(t >= n_columns for t in speaking)
+    and_pairs = f" and {n_pairs} pair{'s' * (n_pairs > 1)} of columns" if n_pairs else ""
     lines = [
         f"{len(labels)} classes ({listed(labels, 6)}), predicted from {len(speaking) - n_pairs} of "
-        f"{n_columns} columns{_and_pairs(n_pairs)}.",
+        f"{n_columns} columns{and_pairs}.",
         _quality(figures),
     ]
     if not speaking and not now.score.text_parts:
@@ -245,10 +246,6 @@ def _quality(figures: Figures) -> str:
         f"On {figures.rows:,.10g} rows{how}: {right} right, log-loss {loss} nats a row (by class "
         f"frequencies alone: {figures.prior_log_loss:.4f})."
     )
-
-
-def _and_pairs(n: int) -> str:
-    return f" and {n} pair{'s' * (n > 1)} of columns" if n else ""
 
 
 def _strongest_cells(now: WeightingNow, t: int, labels: list[str]) -> str:

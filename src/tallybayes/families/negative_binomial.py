@@ -467,7 +467,10 @@ class Sizes:
         entry that has converged is left as it is, so that none depends on the others.
         """
         low, high = np.full(len(of), MIN_LOG_SIZE), np.full(len(of), MAX_LOG_SIZE)
-        finite = self._finite(of, x, left, weight)
+        finite = np.ones(len(of), dtype=bool)
+        if self.prior is None:
+            squares = self._squares[of] - weight * x * x
+            finite = squares - left.total * left.mean > left.total
         at = np.where(finite, first, MAX_LOG_SIZE)
         open_ = (left.n > 0.0) & finite
         for _ in range(MAX_STEPS):
@@ -484,13 +487,6 @@ class Sizes:
             open_[some] = np.abs(new - at[some]) > TOLERANCE
             at[some] = new
         return np.where(left.n > 0.0, at, MAX_LOG_SIZE)
-
-    def _finite(self, of: Index, x: Array, left: Sums, weight: Array) -> NDArray[np.bool_]:
-        """Whether an estimate of r is finite."""
-        if self.prior is not None:
-            return np.ones(len(of), dtype=bool)
-        mean = left.mean
-        return np.asarray(self._squares[of] - weight * x * x - left.total * mean > left.total)
 
     def slope(self, at: Array, of: Index, x: Array, left: Sums, weight: Array) -> Slope:
         """How the log-likelihood, and that of the prior, change with log r."""

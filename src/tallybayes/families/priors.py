@@ -791,7 +791,7 @@ class NormalInverseWishart:
             definite = bool((scale > 0.0).all())
         else:
             symmetric = scale.shape[0] == scale.shape[1] and np.array_equal(scale, scale.T)
-            definite = symmetric and not _is_singular(scale)
+            definite = symmetric and np.linalg.eigvalsh(scale).min(initial=np.inf) > 0.0
         if not definite:
             raise ValueError(
                 "NormalInverseWishart takes a symmetric, positive definite scale, got "
@@ -898,10 +898,6 @@ class NormalInverseWishart:
         return np.asarray(
             log + 0.5 * d * np.log(self.strength / strength) - 0.5 * n * d * np.log(np.pi)
         )
-
-
-def _is_singular(matrix: Array) -> bool:
-    return bool(np.linalg.eigvalsh(matrix).min(initial=np.inf) <= 0.0)
 
 
 def _log_det(matrix: Array) -> Any:

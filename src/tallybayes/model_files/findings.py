@@ -55,7 +55,8 @@ def notes_of(model: Any, source: Rows) -> list[str]:
     for name, levels in _strings(state).items():
         held = state.holds[name]
         beside = held.numbers and held.strings
-        n_numbers = None if beside else _n_numbers(state, name)
+        _, grid = state.tally.by_key.get(((name,), "grid"), (None, None))
+        n_numbers = None if beside else len(grid.keys) if isinstance(grid, GridCounts) else 0
         if finding := strings_as_read(name, levels, spelling, n_numbers=n_numbers):
             read = "holds strings beside its numbers" if beside else "was read as strings"
             found.append(f"column {name!r} {read} {finding.message}")
@@ -77,13 +78,6 @@ def _strings(state: TableModel) -> dict[str, list[str]]:
         and group.levels is not None
         and not declared.is_text(group.names[0])
     }
-
-
-def _n_numbers(state: TableModel, name: str) -> int:
-    """Different numbers that a column holds beside its strings, as far as they are
-    distinguished."""
-    _, grid = state.tally.by_key.get(((name,), "grid"), (None, None))
-    return len(grid.keys) if isinstance(grid, GridCounts) else 0
 
 
 def _numbers(state: TableModel, source: Rows) -> list[Finding]:

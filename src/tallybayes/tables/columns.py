@@ -393,17 +393,13 @@ def _numbers(name: str, parts: Sequence[Column]) -> Numbers:
         part.values if isinstance(part, Numbers) else np.full(part.n_rows, np.nan) for part in parts
     ]
     strings = None
-    if exact and any(_far(part) for part in held):  # float64 does not distinguish these
+    if exact and any(  # whole numbers are among them that float64 does not distinguish
+        part.strings is not None
+        or (part.values.dtype.kind in "iu" and int(np.abs(part.values).max(initial=0)) >= 2**53)
+        for part in held
+    ):
         strings = _strings([strings_of(p) if isinstance(p, Numbers) else p for p in parts])
     return Numbers(np.concatenate(values), held[0].what, strings)
-
-
-def _far(part: Numbers) -> bool:
-    """Whether whole numbers are among them that float64 does not distinguish."""
-    if part.strings is not None:
-        return True
-    values = part.values
-    return bool(values.dtype.kind in "iu" and len(values) and int(np.abs(values).max()) >= 2**53)
 
 
 # ---- frames for people to read, in whichever frame library is installed --------------------------
@@ -580,13 +576,6 @@ def _no_scalar(value: Any, where: str) -> ValueError:
     )
 
 
-def _span(values: Sequence[Any]) -> str | None:
-    """What a column of nothing but durations, or times of day, is called; None for others."""
-    held = {type(value) for value in values if not is_missing(value)}
-    found = (n for n, types in SPANS.items() if all(issubclass(kind, types) for kind in held))
-    return next(found, None)
-
-
 def _number(value: Any) -> float:
     if isinstance(value, np.datetime64):
         return float((value - np.datetime64(0, "D")) / np.timedelta64(1, "s")) / DAY
@@ -691,7 +680,9 @@ def read_values(values: Sequence[Any] | NDArray[Any], name: str) -> Column:
     objects = values.tolist() if isinstance(values, np.ndarray) else list(values)
     span = None
     if any(map(_is_special, set(map(type, objects)))):
-        span = _span(objects)
+        held = {type(value) for value in objects if not is_missing(value)}
+        spans = (n for n, types in SPANS.items() if all(issubclass(k, types) for k in held))
+        span = next(spans, None)  # what a column of nothing but these is called
         objects = list(map(_as_plain, objects))
     kind_of = [None if is_missing(v) else _kind(v) or "object" for v in objects]
     kinds = {kind for kind in kind_of if kind is not None}
@@ -702,7 +693,13 @@ def read_values(values: Sequence[Any] | NDArray[Any], name: str) -> Column:
         raise _no_scalar(objects[row], f"row {row}, column {name!r}")
     numeric = kinds & NUMERIC
     if kinds == {"date"}:
-        _warn_of_zones(objects, name)
+        times = (v for v in objects if isinstance(v, datetime.datetime) and not is_missing(v))
+        if len({value.tzinfo is None for value in times}) > 1:
+            warn_user(
+                f"column {name!r} holds times with a time zone and times without one, which are "
+                "read as UTC: give all of them a zone, or none",
+                ZoneWarning,
+            )
         return Numbers(_as_numbers(objects, [kind is None for kind in kind_of]), "date")
     if numeric and "date" not in kinds:
         other = [kind not in NUMERIC for kind in kind_of]
@@ -717,17 +714,6 @@ def read_values(values: Sequence[Any] | NDArray[Any], name: str) -> Column:
         return Mixed(numbers, _as_strings(objects, no_text, "mixed"))
     what = kinds.pop() if len(kinds) == 1 else WITH_DATES if "date" in kinds else "mixed"
     return _as_strings(objects, [kind is None for kind in kind_of], what)
-
-
-def _warn_of_zones(values: list[Any], name: str) -> None:
-    """Warns of times with a zone among times without one."""
-    times = (v for v in values if isinstance(v, datetime.datetime) and not is_missing(v))
-    if len({value.tzinfo is None for value in times}) > 1:
-        warn_user(
-            f"column {name!r} holds times with a time zone and times without one, which are read "
-            "as UTC: give all of them a zone, or none",
-            ZoneWarning,
-        )
 
 
 def _as_numbers(objects: list[Any], missing: list[bool]) -> NDArray[np.float64]:

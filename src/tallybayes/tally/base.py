@@ -186,14 +186,6 @@ class Tally:
             arrays.append(array * by.reshape(-1, *[1] * (array.ndim - 1)))
         return self._like(arrays)
 
-    def _weighted_class_by_class(self, by_class: Array) -> Self:
-        """:meth:`weighted` of a kind whose arrays belong together, so that scaling is its own."""
-        scaled = self.copy()
-        for k, weight in enumerate(by_class.tolist()):
-            if weight != 1.0:
-                scaled.put(np.array([k]), scaled.take(np.array([k])) * weight)
-        return scaled
-
     def __neg__(self) -> Self:
         return self * -1.0
 

@@ -134,7 +134,11 @@ class _SumsOfSquares(Tally):
     __rmul__ = __mul__
 
     def weighted(self, by_class: Array) -> Self:
-        return self._weighted_class_by_class(by_class)
+        scaled = self.copy()  # the halves of a sum belong together
+        for k, weight in enumerate(by_class.tolist()):
+            if weight != 1.0:
+                scaled.put(np.array([k]), scaled.take(np.array([k])) * weight)
+        return scaled
 
     def take_bounds(self, largest: Array | float) -> None:
         """Keeps the larger of two bounds, column by column."""
@@ -557,11 +561,6 @@ BUDGET = 4096
 """Cells that a column may have."""
 
 
-def _coarser(keys: Keys, by: int) -> Keys:
-    """Keys after `by` more bits are dropped; order is kept."""
-    return np.where(keys < 0, -((-keys - 1) >> by) - 1, keys >> by)
-
-
 def _keys_of_both(mine: Keys, theirs: Keys) -> Keys:
     """The keys that occur in one of two ascending arrays, ascending."""
     if np.array_equal(mine, theirs):
@@ -640,7 +639,7 @@ class GridCounts(Tally):
         keys, counts, now = self.keys, self.counts, self.shift
         while now < shift or len(keys) > self.budget:
             by = shift - now if now < shift else _bits_until_joined(keys, self.budget)
-            keys, now = _coarser(keys, by), now + by
+            keys, now = np.where(keys < 0, -((-keys - 1) >> by) - 1, keys >> by), now + by
             if len(keys):
                 first = np.flatnonzero(np.diff(keys, prepend=keys[:1] - 1))
                 counts, keys = np.add.reduceat(counts, first, axis=1), keys[first]

@@ -612,12 +612,12 @@ class TextCounts(Tally):
     def _moved(self, places: NDArray[np.intp]) -> TermCounts:
         """What is held, with class i at places[i] of others, which may be in any order."""
         labels = places[self.held.labels]
-        order = np.argsort(labels, kind="stable")
+        order, held = np.argsort(labels, kind="stable"), self.held
         if np.array_equal(order, np.arange(len(order))):
-            return self._relabelled(labels)
+            terms, documents = held.terms, held.documents
+            return TermCounts(terms, labels, documents, held.start, held.classes, held.counts)
         rank = np.empty(len(order), dtype=np.int32)
         rank[order] = np.arange(len(order))
-        held = self.held
         classes = rank[held.classes]
         by_term = np.lexsort((classes, held.pair_terms))
         return TermCounts(
@@ -628,10 +628,6 @@ class TextCounts(Tally):
             classes[by_term],
             held.counts[by_term],
         )
-
-    def _relabelled(self, labels: NDArray[np.intp]) -> TermCounts:
-        held = self.held
-        return TermCounts(held.terms, labels, held.documents, held.start, held.classes, held.counts)
 
     # ---- the group -------------------------------------------------------------------------------
     def copy(self) -> Self:

@@ -392,7 +392,10 @@ class Analyzer:
             held, places = np.unique(buckets.astype(np.int64), return_inverse=True)
             return held, rows_of_terms(pointers, places, counts, len(held))
         if self.rules is None:
-            return self._of_python(documents)
+            counters = [Counter(self._terms(document)) for document in documents]
+            names = sorted(set(chain.from_iterable(counters)))
+            held = np.array(names, dtype=np.dtypes.StringDType())
+            return held, _of_counters(counters, {name: i for i, name in enumerate(names)})
         terms, rows = count_vocabulary(
             self.rules, documents, stop_words=self.stop_words, dtype=np.int32, threads=threads
         )
@@ -409,12 +412,6 @@ class Analyzer:
             dtype=np.int32,
             threads=threads,
         )
-
-    def _of_python(self, documents: Sequence[str]) -> tuple[Terms, Documents]:
-        counters = [Counter(self._terms(document)) for document in documents]
-        names = sorted(set(chain.from_iterable(counters)))
-        terms = np.array(names, dtype=np.dtypes.StringDType())
-        return terms, _of_counters(counters, {name: i for i, name in enumerate(names)})
 
     def _terms(self, document: str) -> Iterator[str]:
         """The terms of a document, by Python."""
