@@ -543,7 +543,7 @@ def columns_that_count(
     columns: dict[str, SourceColumn] = {}
     for name in names:
         column = there[name]
-        if what.left_out(name):
+        if name in what.columns_left_out:
             continue
         if column.kind is None:
             raise ValueError(

@@ -527,7 +527,7 @@ def row_counter(
             dates.append(DATES if held[name].dates else PLAIN)
         else:
             dates.append(UNKNOWN)
-        if what.left_out(name):
+        if name in what.columns_left_out:
             holds.append(IGNORED)
         elif what.is_text(name):
             holds.append(STRINGS)

@@ -879,7 +879,7 @@ class TableClassifier(TallyClassifier):
         what = model.reading.declared
         there = source.columns()
         names = [name for name in model.names if name in there]
-        lacking = [n for n in model.required if n not in there and not what.left_out(n)]
+        lacking = [n for n in model.required if n not in there and n not in what.columns_left_out]
         if lacking and not model.has_names:
             raise SourceError(
                 f"this {self._name} was trained on columns without names, which {source.name} has: "
@@ -1000,7 +1000,7 @@ class TableClassifier(TallyClassifier):
                 "their predictions beside them"
             )
         what = self._fitted().reading.declared
-        read = [name for name in self._names_to_read(source) if not what.left_out(name)]
+        read = [name for name in self._names_to_read(source) if name not in what.columns_left_out]
         written = [name for name in read if what.is_text(name)]
         there = list(source.columns())
         kept = [name for name in there if name not in read] if keep is None else list(keep)
@@ -1076,7 +1076,7 @@ class TableClassifier(TallyClassifier):
         """Rows with their labels, of which other columns than the model's may hold anything."""
         model = self._fitted()
         what = model.reading.declared
-        read = [*beside, *(name for name in model.names if not what.left_out(name))]
+        read = [*beside, *(name for name in model.names if name not in what.columns_left_out)]
         opened = partial(opened_for, self)
         return rows_of(as_numpy(x), get_num_threads(), AllBut(filter(None, read)), opened=opened)
 

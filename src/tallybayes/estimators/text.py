@@ -35,6 +35,7 @@ from tallybayes.models.weighted_documents import (
     DocumentModel,
     WeightedLearner,
     softly_counted,
+    spelling_of,
     with_unlabelled_of,
 )
 from tallybayes.scoring import Figures
@@ -372,7 +373,8 @@ class TextNB(DocumentClassifier):
                 f"alpha={self.alpha!r} smooths the plain models, and model='weighted' chooses its "
                 "smoothing by leave-one-out: omit alpha, or name another model"
             )
-        return WeightedLearner(self._counter.spelling, self.ridge)
+        options = self._counter.options
+        return WeightedLearner(spelling_of(options["analyzer"], options["n_features"]), self.ridge)
 
     def _new_counter(self, documents: Any) -> DocumentCounter:
         need_documents(documents)

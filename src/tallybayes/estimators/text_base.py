@@ -26,7 +26,6 @@ from tallybayes.estimators.vectorizer import (
 from tallybayes.explain.explanation import DocumentExplanation, explain_document, top_terms
 from tallybayes.models.documents import TextModel
 from tallybayes.models.live_documents import LiveDocuments
-from tallybayes.models.weighted_documents import Spelling, spelling_of
 from tallybayes.sources.document_source import labelled_texts, texts_of
 from tallybayes.tally import TermCounts
 from tallybayes.tally.live_terms import MIN_HALF_LIFE, LiveTermCounts
@@ -543,11 +542,6 @@ class DocumentCounter:
 
     def __getstate__(self) -> dict[str, Any]:
         return {"options": self.options, "_known": None}
-
-    @property
-    def spelling(self) -> Spelling:
-        """What the order of an n-gram is read from."""
-        return spelling_of(self.options["analyzer"], self.options["n_features"])
 
     @cached_property
     def vectorizer(self) -> CountVectorizer:

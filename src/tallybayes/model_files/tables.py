@@ -509,7 +509,7 @@ class TableFile(ModelFile):
 
         Where nothing is learned, a column that adds nothing (an identifier, say) may be lacking.
         """
-        left_out = [n for n in self.names if self.table.reading.declared.left_out(n)]
+        left_out = [n for n in self.names if n in self.table.reading.declared.columns_left_out]
         read = [name for name in self.names if name not in left_out]
         idle = set() if learning else {r.name for r in self.table.columns_read if r.part is None}
         have = rows.header

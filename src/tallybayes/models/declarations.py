@@ -154,9 +154,6 @@ class Declared:
         families = {name: family for name, family in self.families.items() if name not in names}
         return replace(self, families=families)
 
-    def left_out(self, name: str) -> bool:
-        return name in self.columns_left_out
-
     def is_text(self, name: str) -> bool:
         return self.reads.get(name) in ("levels", "documents")
 

@@ -481,7 +481,7 @@ class ColumnReader:
         for name in self.names:
             if name in read:
                 continue
-            if self.declared.left_out(name):
+            if name in self.declared.columns_left_out:
                 read[name] = ColumnReading(name, "anything", "left out", "declared", None)
             elif ((name,), "moments") in self.here:  # with levels beside them, perhaps
                 read[name] = self._numbers(name, as_chosen.get(name), choices.get(name))
@@ -827,7 +827,7 @@ def _misfit(what: Declared, name: str, model: TableModel) -> str:
     held = model.counted.get(name, Held())
     if not held.strings and not held.numbers:
         return ""
-    if what.left_out(name):
+    if name in what.columns_left_out:
         return "its values are counted in one of them only; leave it out of both"
     if _group(what, name):
         return "it is counted by itself in one of them; declare the group in both"

@@ -353,7 +353,7 @@ def columns_read(model: TableModel, now: WeightingNow | None) -> list[ColumnRead
     found, of_text_columns = [], _text_columns_read(now, weighting, model.prose)
     for name in model.names:
         kind = _kind(holds.get(name))
-        if model.reading.declared.left_out(name):
+        if name in model.reading.declared.columns_left_out:
             found.append(ColumnReading(name, "anything", "left out", "declared", None))
         elif name in of_text_columns:
             found.append(of_text_columns[name])

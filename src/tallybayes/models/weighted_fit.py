@@ -368,7 +368,7 @@ def _left_out(model: WeightedModel, held: Held, rows: float) -> dict[str, str]:
     """
     out: dict[str, str] = {}
     for name in model.names:
-        if model.reading.declared.left_out(name):
+        if name in model.reading.declared.columns_left_out:
             out[name] = "declared"
         elif name in model.reading.declared.analyzers or name in model.prose:
             continue
