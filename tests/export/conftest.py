@@ -1,23 +1,41 @@
-"""The database that a test is run in."""
+"""The database, or other back end, that a test is run in."""
 
 from __future__ import annotations
 
 import pytest
 
-from export.databases import EVERYWHERE, DuckDB, MySQL, Postgres, Spark, SQLite
+from export.back_ends import BACK_ENDS
+from export.databases import DATABASES, EVERYWHERE, DuckDB, MySQL, Postgres, Spark, SQLite
+
+
+def opened(kind, request):
+    """A back end without tables, by its name."""
+    for other in BACK_ENDS:
+        if other.dialect == kind:
+            return other()
+    if kind == "duckdb":
+        return DuckDB()
+    if kind == "postgres":
+        return Postgres(request.getfixturevalue("postgres_url"))
+    if kind in ("sqlite", "mysql"):
+        return SQLite() if kind == "sqlite" else MySQL()
+    return Spark(request.getfixturevalue("spark"))
 
 
 @pytest.fixture(params=EVERYWHERE)
+def back_end(request):
+    """A database, or anything else that predicts without the model."""
+    found = opened(request.param, request)
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+@pytest.fixture(params=DATABASES)
 def database(request):
     """A database without tables."""
-    if request.param == "duckdb":
-        found = DuckDB()
-    elif request.param == "postgres":
-        found = Postgres(request.getfixturevalue("postgres_url"))
-    elif request.param in ("sqlite", "mysql"):
-        found = SQLite() if request.param == "sqlite" else MySQL()
-    else:
-        found = Spark(request.getfixturevalue("spark"))
+    found = opened(request.param, request)
     try:
         yield found
     finally:

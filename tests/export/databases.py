@@ -10,15 +10,45 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from export.back_ends import BACK_ENDS
 from servers.mysql import server
 from servers.spark import on_spark
 
-__all__ = ["EVERYWHERE", "DuckDB", "MySQL", "Postgres", "SQLite", "Spark", "check_same", "scored"]
+__all__ = [
+    "DATABASES",
+    "EVERYWHERE",
+    "DuckDB",
+    "MySQL",
+    "Postgres",
+    "SQLite",
+    "Spark",
+    "check_same",
+    "scored",
+]
 
 ID = "row id"
 
 
-class DuckDB:
+class Database:
+    """What a statement in its dialect predicts in it."""
+
+    has_empty_string = True
+    atol = 1e-9
+
+    def scored(
+        self, model: Any, table: pa.Table, name: str, **options: Any
+    ) -> tuple[list[Any], np.ndarray]:
+        """The labels, and probabilities (n_rows, n_classes), of a model's statement."""
+        self.hold(name, with_ids(table))
+        statement = model.to_sql(name, **{"dialect": self.dialect, "keep": [ID], **options})
+        found = self.select(statement).sort_by(ID)
+        assert found.column_names[1] == "prediction"
+        labels = found["prediction"].to_pylist()
+        proba = [found.column(2 + k).to_numpy() for k in range(len(model.classes_))]
+        return labels, np.stack(proba, axis=1)
+
+
+class DuckDB(Database):
     """Tables of a connection in memory."""
 
     dialect = "duckdb"
@@ -45,7 +75,7 @@ class DuckDB:
         self.connection.close()
 
 
-class Postgres:
+class Postgres(Database):
     """Tables of a schema of its own."""
 
     dialect = "postgres"
@@ -74,7 +104,7 @@ class Postgres:
         self.connection.close()
 
 
-class MySQL:
+class MySQL(Database):
     """Tables of a database that is dropped."""
 
     dialect = "mysql"
@@ -142,7 +172,7 @@ class MySQL:
         self.run("DROP DATABASE rows_of_test;")
 
 
-class SQLite:
+class SQLite(Database):
     """Tables of a connection in memory."""
 
     dialect = "sqlite"
@@ -188,7 +218,7 @@ class SQLite:
         self.connection.close()
 
 
-class Spark:
+class Spark(Database):
     """Temporary views of a session."""
 
     dialect = "spark"
@@ -220,7 +250,7 @@ class Spark:
         self.session.conf.unset(self.SETTING)
 
 
-EVERYWHERE = [
+DATABASES = [
     pytest.param("duckdb", id="duckdb"),
     pytest.param("postgres", id="postgres"),
     pytest.param("sqlite", id="sqlite"),
@@ -229,6 +259,9 @@ EVERYWHERE = [
 ]
 """Where a test is run that takes the fixture `database`."""
 
+EVERYWHERE = [*DATABASES, *(pytest.param(kind.dialect, id=kind.dialect) for kind in BACK_ENDS)]
+"""Where a test is run that takes the fixture `back_end`."""
+
 
 def with_ids(table: pa.Table) -> pa.Table:
     """The rows with their numbers, since a table has no order."""
@@ -236,22 +269,17 @@ def with_ids(table: pa.Table) -> pa.Table:
 
 
 def scored(
-    database: Any, model: Any, table: pa.Table, name: str = "rows", **options: Any
+    back_end: Any, model: Any, table: pa.Table, name: str = "rows", **options: Any
 ) -> tuple[list[Any], np.ndarray]:
-    """The labels and probabilities (n_rows, n_classes) that a database says."""
-    database.hold(name, with_ids(table))
-    statement = model.to_sql(name, **{"dialect": database.dialect, "keep": [ID], **options})
-    found = database.select(statement).sort_by(ID)
-    assert found.column_names[1] == "prediction"
-    labels = found["prediction"].to_pylist()
-    proba = [found.column(2 + k).to_numpy() for k in range(len(model.classes_))]
-    return labels, np.stack(proba, axis=1)
+    """The labels and probabilities (n_rows, n_classes) that a database, or another back end,
+    says."""
+    return back_end.scored(model, table, name, **options)
 
 
-def check_same(database: Any, model: Any, table: pa.Table, rows: Any = None, **options: Any):
-    """A database says of each row what the model says; `rows` are the table as the model takes
+def check_same(back_end: Any, model: Any, table: pa.Table, rows: Any = None, **options: Any):
+    """A back end says of each row what the model says; `rows` are the table as the model takes
     it."""
     rows = table if rows is None else rows
-    labels, proba = scored(database, model, table, **options)
+    labels, proba = scored(back_end, model, table, **options)
     assert labels == np.asarray(model.predict(rows)).tolist()
-    np.testing.assert_allclose(proba, model.predict_proba(rows), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(proba, model.predict_proba(rows), rtol=0, atol=back_end.atol)

@@ -27,18 +27,18 @@ def weighted(adult):
     return WeightedNaiveBayes(parts=1).fit(*adult)
 
 
-def rows_for(database, table):
-    """The rows: some of them for databases that take their time."""
-    return table.slice(0, 4000) if database.dialect in ("sqlite", "mysql") else table
+def rows_for(back_end, table):
+    """The rows: some of them for back_ends that take their time."""
+    return table.slice(0, 4000) if back_end.dialect in ("sqlite", "mysql") else table
 
 
-def test_every_row_has_the_label_and_the_probabilities_of_the_model(database, adult, weighted):
-    check_same(database, weighted, rows_for(database, adult[0]))
+def test_every_row_has_the_label_and_the_probabilities_of_the_model(back_end, adult, weighted):
+    check_same(back_end, weighted, rows_for(back_end, adult[0]))
 
 
-def test_of_fifteen_classes_too(database, adult):
+def test_of_fifteen_classes_too(back_end, adult):
     table, _ = adult
     jobs = [job or "unknown" for job in table["occupation"].to_pylist()]
     model = NaiveBayes({"occupation": None}).fit(table, jobs)
     assert len(model.classes_) == 15
-    check_same(database, model, rows_for(database, table))
+    check_same(back_end, model, rows_for(back_end, table))

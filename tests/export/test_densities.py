@@ -54,23 +54,26 @@ WISHART = {2: NormalInverseWishart((0.0, 1.0), 1.0, 5.0, np.diag([1e-6, 1e-3]))}
     ],
     ids=["2", "4", "Student-t", "under a prior"],
 )
-def test_columns_with_their_covariance_and_every_pattern_of_missing_values(database, d, family):
+def test_columns_with_their_covariance_and_every_pattern_of_missing_values(back_end, d, family):
     table, y = correlated_rows(d)
     group = tuple(table.column_names)
     model = NaiveBayes(columns={group: family}).fit(table, y)
-    check_same(database, model, with_every_pattern(table))
+    check_same(back_end, model, with_every_pattern(table))
     far = {name: pa.array(np.roll(ENDS[:9], 2 * j)) for j, name in enumerate(group)}
-    check_same(database, model, pa.table(far), name="far")
+    check_same(back_end, model, pa.table(far), name="far")
 
 
 @pytest.mark.filterwarnings("ignore::tallybayes.errors.TallyWarning")
-def test_of_many_columns_with_their_covariance_whole_rows_alone_have_a_prediction(database):
+def test_of_many_columns_with_their_covariance_whole_rows_alone_have_a_prediction(back_end):
     table, y = correlated_rows(9, missing=0.0)
     group = tuple(table.column_names)
     model = NaiveBayes(columns={group: Gaussian(covariance="full")}).fit(table, y)
-    check_same(database, model, table)
+    check_same(back_end, model, table)
     lacking, _ = correlated_rows(9, missing=0.05)
-    labels, proba = scored(database, model, lacking, name="lacking")
+    if back_end.dialect == "one row":  # which has all of them
+        check_same(back_end, model, lacking)
+        return
+    labels, proba = scored(back_end, model, lacking, name="lacking")
     whole = ~np.isnan(np.array([c.to_numpy() for c in lacking])).any(axis=0)
     assert [label is not None for label in labels] == whole.tolist()
     assert 0 < whole.sum() < N
@@ -93,7 +96,7 @@ PRIOR = NormalInverseGamma(0.0, 1.0, 2.0, 1.0)
 
 @pytest.mark.filterwarnings("ignore::tallybayes.errors.RuledOutWarning")
 @pytest.mark.parametrize("options", [{}, {"prior": PRIOR, "estimate": "posterior"}], ids=str)
-def test_numbers_after_a_transform(database, options):
+def test_numbers_after_a_transform(back_end, options):
     table, y = skewed_rows()
     yeo_johnson = Gaussian(transform="yeo-johnson", **options)
     columns = {
@@ -102,11 +105,11 @@ def test_numbers_after_a_transform(database, options):
         "tiny": yeo_johnson,
     }
     model = NaiveBayes(columns=columns).fit(table, y)
-    check_same(database, model, table)
+    check_same(back_end, model, table)
     ends = pa.table({"positive": np.abs(ENDS[2:]), "both": ENDS[2:], "tiny": ENDS[:1:-1]})
-    check_same(database, model, ends, name="ends")
+    check_same(back_end, model, ends, name="ends")
     refused = pa.table({"positive": [0.0, -1.0, 1.0], "both": [0.0] * 3, "tiny": [0.0] * 3})
-    labels, _ = scored(database, model, refused, name="refused")
+    labels, _ = scored(back_end, model, refused, name="refused")
     assert labels[:2] == [None] * 2
     assert labels[2] is not None
 
@@ -134,39 +137,45 @@ COUNTS = [
 
 
 @pytest.mark.parametrize("most", [3, 40, 300, 5000], ids=str)
-def test_counts_beyond_those_that_were_learned(database, most):
+def test_counts_beyond_those_that_were_learned(back_end, most):
     rng = np.random.default_rng(6)
     y = rng.integers(0, 3, N)
     learned = np.minimum(rng.negative_binomial(2, 0.05 + 0.2 * y), most)
     learned[0] = most
     model = NaiveBayes(columns={"u": NegativeBinomial()}).fit(pa.table({"u": learned}), y)
-    check_same(database, model, pa.table({"u": [*map(float, COUNTS), None]}))
+    check_same(back_end, model, pa.table({"u": [*map(float, COUNTS), None]}))
 
 
 @pytest.mark.parametrize("most", [20, 90, 300], ids=str)
-def test_chosen_counts_beyond_those_that_were_learned(database, most):
+def test_chosen_counts_beyond_those_that_were_learned(back_end, most):
     rng = np.random.default_rng(6)
     y = rng.integers(0, 3, 3000)
     x = rng.negative_binomial(1.5, 1.0 / (1.0 + 0.02 * most * (1 + y)))
     model = NaiveBayes().fit(pa.table({"u": x}), y)
     assert "negative binomial" in str(list(model.schema_["family"]))
-    check_same(database, model, pa.table({"u": [*map(float, COUNTS), None]}))
+    check_same(back_end, model, pa.table({"u": [*map(float, COUNTS), None]}))
 
 
-def test_counts_of_classes_like_poissons(database):
+def test_counts_of_classes_like_poissons(back_end):
     rng = np.random.default_rng(6)
     y = rng.integers(0, 2, N)
     model = NaiveBayes(columns={"u": NegativeBinomial()})
     model.fit(pa.table({"u": rng.poisson(200.0 + y)}), y)
-    check_same(database, model, pa.table({"u": [*map(float, range(300))]}))
+    check_same(back_end, model, pa.table({"u": [*map(float, range(300))]}))
 
 
-def test_counts_that_have_no_prediction(database):
+def test_counts_that_have_no_prediction(back_end):
     rng = np.random.default_rng(6)
     y = rng.integers(0, 2, N)
     rows = pa.table({"u": rng.negative_binomial(2, 0.2 + 0.2 * y)})
     model = NaiveBayes(columns={"u": NegativeBinomial()}).fit(rows, y)
-    labels, proba = scored(database, model, pa.table({"u": [2.0**20 + 1, 1e15, 1.5, -1.0, 1.0]}))
+    odd = pa.table({"u": [2.0**20 + 1, 1e15, 1.5, -1.0, 1.0]})
+    if back_end.dialect == "one row":  # which refuses the negative one
+        labels, _ = scored(back_end, model, odd.slice(3))
+        assert labels[0] is None
+        assert labels[1] is not None
+        return
+    labels, proba = scored(back_end, model, odd)
     assert labels[:4] == [None] * 4
     assert np.isnan(proba[:4]).all()
     assert labels[4] is not None

@@ -48,6 +48,7 @@ from tallybayes.validation import (
 )
 
 if TYPE_CHECKING:
+    from tallybayes.export.onnx import ModelProto
     from tallybayes.reporting import Language, Report
 
 __all__ = [
@@ -954,6 +955,56 @@ class TallyClassifier(Classifier):
 
         formula = self._formula()
         return select(formula, table, dialect, names=_given(formula, names), kinds=types, keep=keep)
+
+    # ---- ONNX ------------------------------------------------------------------------------------
+    def to_onnx(
+        self,
+        *,
+        names: Mapping[str, str] | Sequence[str] | None = None,
+        types: Mapping[str, Kind] | None = None,
+        opset: int = 18,
+    ) -> ModelProto:
+        """The model in ONNX, in float64, for any runtime of ai.onnx.ml 4.
+
+        Each column is an input of shape (n, 1): strings, or float64 for numbers, booleans (1 and 0)
+        and dates (days since 1970). NaN is a missing number and "" a missing string. Columns
+        without names are one input ``X`` of shape (n, n_features). The outputs are ``label`` (n,)
+        and ``probabilities`` (n, n_classes), in the order of ``classes_``.
+
+        A row that :meth:`predict` refuses, because of an infinite number, a negative count or a
+        level that is an error, has NaN as its probabilities; its label is "", −2⁶³, NaN or False.
+        So has what ONNX does not compute exactly: see :meth:`to_sql`.
+
+        Parameters
+        ----------
+        names : mapping or sequence of str, optional
+            What the inputs are called, where that is not the name of the column: by the columns'
+            names, or all of them in order.
+        types : mapping, optional
+            By column, what its input holds, where that is not what was learned: "text", "number",
+            "integer", "decimal", "boolean" or "date". A column of levels is taken for text, so that
+            levels that are stored as numbers need it.
+        opset : int, default=18
+            The version of ai.onnx.
+
+        Returns
+        -------
+        ModelProto
+            Of onnx: its ``SerializeToString()`` is the content of a file.
+
+        Raises
+        ------
+        ImportError
+            Where onnx is not installed (extra ``onnx``).
+        ValueError
+            For what ONNX cannot express, by name; for a name that it forbids, or an opset that
+            lacks an operator.
+        """
+        from tallybayes.export.onnx import write
+
+        formula = self._formula()
+        given = {} if names is None else _given(formula, names)
+        return write(formula, names=given, kinds=types, opset=opset)
 
     def _formula(self) -> Formula:
         """What the model predicts."""

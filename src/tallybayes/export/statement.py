@@ -8,18 +8,16 @@ column.
 
 from __future__ import annotations
 
-import numbers
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import get_args
 
 import numpy as np
 
 from tallybayes.export import expression as sql
 from tallybayes.export.expression import Tree, Value
 from tallybayes.export.terms import Columns, added, interval_tree, joined
-from tallybayes.export.written import written
+from tallybayes.export.written import kinds_of, labels_of, written
 from tallybayes.score import CellTable, Correction, Formula, Inexpressible, Kind
 
 __all__ = ["PREDICTION", "select"]
@@ -66,7 +64,9 @@ def select(
         For what SQL cannot express.
     """
     query = sql.Query(dialect)
-    columns = Columns(formula, query, dict(names or {}), _kinds(formula, kinds or {}))
+    columns = Columns(
+        formula, query, dict(names or {}), kinds_of(formula, kinds or {}, "a column in SQL")
+    )
     log_odds = _log_odds_of(formula)
     scores = _scores(log_odds or formula, columns)
     kept = [query.name("k", query.column(name)) for name in keep]
@@ -87,24 +87,6 @@ def select(
             )
     parts = [table] if isinstance(table, str) else list(table)
     return query.select(parts, list(zip([*kept, *found], titles, strict=True)))
-
-
-def _kinds(formula: Formula, given: Mapping[str, Kind]) -> dict[str, Kind]:
-    """What columns hold in the table."""
-    kinds = {**formula.kinds, **given}
-    for name, kind in given.items():
-        if name not in formula.kinds:
-            raise ValueError(f"types= names {name!r}, which is not a column of the model")
-        if kind not in get_args(Kind) or kind == "mixed":
-            known = ", ".join(k for k in get_args(Kind) if k != "mixed")
-            raise ValueError(f"types= says that {name!r} holds {kind!r}: it is one of {known}")
-    for name in formula.columns:
-        if kinds[name] == "mixed":
-            raise Inexpressible(
-                f"column {name!r} held numbers and strings in training, and a column in SQL holds "
-                f"one of them: if it holds numbers there, say types={{{name!r}: 'number'}}"
-            )
-    return kinds
 
 
 def _scores(formula: Formula, columns: Columns) -> list[Tree]:
@@ -201,25 +183,13 @@ def _most_probable(formula: Formula, columns: Columns, p: Sequence[Tree]) -> lis
 
 
 def _labels(formula: Formula, query: sql.Query) -> list[Tree]:
-    """The labels as literals.
-
-    Raises
-    ------
-    Inexpressible
-        For a value that is not a string, a number or a boolean, or that the dialect cannot hold.
-    """
-    found: list[Tree] = []
-    for label in formula.classes.tolist():
+    """The labels as literals; raises Inexpressible for one that the dialect cannot hold."""
+    labels = labels_of(formula)
+    for label in labels:
         if isinstance(label, str) and not query.holds(label):
             title = query.dialect.title
             raise Inexpressible(f"{title} has no string for the label {label!r}: rename it")
-        if not isinstance(label, bool | str | numbers.Real):
-            raise Inexpressible(
-                f"the label {label!r} is a {type(label).__name__}: SQL can write strings, numbers "
-                "and booleans"
-            )
-        found.append(sql.exp.convert(label))
-    return found
+    return [sql.exp.convert(label) for label in labels]
 
 
 # ---- corrections of the probabilities ------------------------------------------------------------

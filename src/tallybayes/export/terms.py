@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tallybayes.export import expression as sql
 from tallybayes.export.expression import Tree, Value
 from tallybayes.export.written import (
+    A_NUMBER,
     Conditional,
     CountCells,
     CountTail,
@@ -28,6 +29,7 @@ from tallybayes.export.written import (
     StudentTerm,
     Triangular,
     Written,
+    number_of_level,
 )
 from tallybayes.score import (
     Cells,
@@ -42,7 +44,6 @@ from tallybayes.score import (
     Power,
     Single,
 )
-from tallybayes.tables.columns import EXACT, days_of_text, text_of_days, text_of_number
 
 __all__ = [
     "JOINT_CELLS",
@@ -235,10 +236,7 @@ class Columns:
             name = query.name("v", query.filled(query.dialect.text, own))
             return name, lambda level: query.string(level) if query.holds(level) else None
         name = query.name("v", self._as_number(column))
-        if kind == "boolean":
-            return name, {"False": 0.0, "True": 1.0}.get
-        booleans = all(known in ("True", "False") for known in levels)
-        return name, lambda level: _number_of(level, kind, booleans)
+        return name, lambda level: number_of_level(level, kind, levels)
 
     def count(self, cells: CountCells, most: float) -> tuple[Tree, Tree]:
         """The names of a count and of its cell, which is that of a missing value where there is
@@ -248,26 +246,6 @@ class Columns:
         self.refuse(sql.exp.and_(x > 0.0, x.neq(sql.call("FLOOR", x))))
         nothing = sql.exp.or_(sql.is_null(x), x < 0.0, x >= cells.size - 1.0)
         return x, self.query.name("c", sql.case((nothing, 1), default=sql.floor(x) + 2))
-
-
-def _number_of(level: str, kind: Kind, booleans: bool) -> float | None:
-    """A level of numbers, or of dates; None where no number has its text."""
-    if booleans:
-        level = {"True": "1", "False": "0"}[level]
-    if kind == "date":
-        days = days_of_text(level)
-        return days if days is not None and text_of_days(days) == level else None
-    try:
-        number = float(level)
-    except ValueError:
-        return None
-    if kind == "integer" and abs(number) >= EXACT:
-        raise Inexpressible(
-            f"the level {level!r} is a whole number of 2⁵³ or more, which float64 does not "
-            "distinguish from its neighbours: store the column as text"
-        )
-    text = text_of_number(number) if np.isfinite(number) else str(number)
-    return number if text == level else None
 
 
 # ---- the value of the interval that holds a number, as SQL ---------------------------------------
@@ -342,9 +320,6 @@ def interval_tree(
 
 
 # ---- the value of the cell of a level, as SQL ----------------------------------------------------
-A_NUMBER = "(a number)"
-
-
 def _by_level(cells: LevelCells, values: Values, columns: Columns) -> Tree:
     """The value of the level: by comparisons one after another, of many levels in a tree."""
     query, as_text = columns.query, columns.kinds[cells.column] == "text"

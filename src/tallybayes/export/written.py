@@ -1,12 +1,14 @@
-"""The terms of a formula as SQL computes them, which has no log Γ.
+"""A formula as SQL and ONNX compute it, which have no log Γ: what columns hold, labels, and terms.
 
 Counts are a table with a tail; columns that are scored together are conditional densities.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import numbers
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +16,10 @@ from numpy.typing import NDArray
 from tallybayes.families.priors import correction
 from tallybayes.score import (
     CellTable,
+    Formula,
     GroupTerm,
     Inexpressible,
+    Kind,
     NumberCells,
     NumberTerm,
     OpaqueTerm,
@@ -26,8 +30,10 @@ from tallybayes.score import (
     Single,
     Term,
 )
+from tallybayes.tables.columns import EXACT, days_of_text, text_of_days, text_of_number
 
 __all__ = [
+    "A_NUMBER",
     "Conditional",
     "CountCells",
     "CountTail",
@@ -37,6 +43,9 @@ __all__ = [
     "StudentTerm",
     "Triangular",
     "Written",
+    "kinds_of",
+    "labels_of",
+    "number_of_level",
     "written",
 ]
 
@@ -194,9 +203,83 @@ class Triangular:
 Written = CellTable | Powers | Mixture | StudentTerm | CountTerm | Triangular
 
 
+# ---- what columns hold, and labels ---------------------------------------------------------------
+A_NUMBER = "(a number)"
+"""The level of all numbers of a column of strings."""
+
+
+def kinds_of(formula: Formula, given: Mapping[str, Kind], where: str) -> dict[str, Kind]:
+    """What columns hold where rows are predicted: what was learned, or what is given.
+
+    Parameters
+    ----------
+    formula : Formula
+    given : mapping of str to Kind
+    where : str
+        What holds one kind of values, for the message.
+    """
+    kinds = {**formula.kinds, **given}
+    for name, kind in given.items():
+        if name not in formula.kinds:
+            raise ValueError(f"types= names {name!r}, which is not a column of the model")
+        if kind not in get_args(Kind) or kind == "mixed":
+            known = ", ".join(k for k in get_args(Kind) if k != "mixed")
+            raise ValueError(f"types= says that {name!r} holds {kind!r}: it is one of {known}")
+    for name in formula.columns:
+        if kinds[name] == "mixed":
+            raise Inexpressible(
+                f"column {name!r} held numbers and strings in training, and {where} holds "
+                f"one of them: if it holds numbers there, say types={{{name!r}: 'number'}}"
+            )
+    return kinds
+
+
+def number_of_level(level: str, kind: Kind, levels: Sequence[str]) -> float | None:
+    """A level of numbers, booleans or dates; None where no number has its text.
+
+    Parameters
+    ----------
+    level : str
+    kind : Kind
+        What the column holds.
+    levels : sequence of str
+        All of the column: where they are booleans, the numbers 1 and 0 are.
+    """
+    if kind == "boolean":
+        return {"False": 0.0, "True": 1.0}.get(level)
+    if all(known in ("True", "False") for known in levels):
+        level = {"True": "1", "False": "0"}[level]
+    if kind == "date":
+        days = days_of_text(level)
+        return days if days is not None and text_of_days(days) == level else None
+    try:
+        number = float(level)
+    except ValueError:
+        return None
+    if kind == "integer" and abs(number) >= EXACT:
+        raise Inexpressible(
+            f"the level {level!r} is a whole number of 2⁵³ or more, which float64 does not "
+            "distinguish from its neighbours: store the column as text"
+        )
+    text = text_of_number(number) if np.isfinite(number) else str(number)
+    return number if text == level else None
+
+
+def labels_of(formula: Formula) -> list[str | bool | float]:
+    """The labels; raises Inexpressible for one that is not a string, a number or a boolean."""
+    labels: list[str | bool | float] = formula.classes.tolist()
+    for label in labels:
+        if not isinstance(label, bool | str | numbers.Real):
+            raise Inexpressible(
+                f"the label {label!r} is a {type(label).__name__}: strings, numbers and booleans "
+                "can be written"
+            )
+    return labels
+
+
 # ---- from the terms of a formula -----------------------------------------------------------------
 def written(terms: list[Term]) -> list[Written]:
-    """The terms as SQL computes them; raises Inexpressible."""
+    """The terms as SQL and ONNX compute them; raises Inexpressible."""
     return [_written(term) for term in terms]
 
 
@@ -256,9 +339,9 @@ def _counts(term: NumberTerm) -> CountTerm:
     assert density is not None
     if law.largest > MAX_COUNT:
         raise Inexpressible(
-            f"column {column!r} is read as counts by a formula, which SQL computes exactly up to "
-            f"{MAX_COUNT:,.0f}, and holds {law.largest:,.0f}: declare another family for it, such "
-            "as Binned()"
+            f"column {column!r} is read as counts by a formula, which SQL and ONNX compute exactly "
+            f"up to {MAX_COUNT:,.0f}, and holds {law.largest:,.0f}: declare another family for it, "
+            "such as Binned()"
         )
     n = int(min(MAX_CELLS, max(MIN_CELLS, law.largest + 1.0)))
     scores = density.log_density(np.arange(n, dtype=np.float64)).T
