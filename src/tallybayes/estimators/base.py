@@ -48,6 +48,7 @@ from tallybayes.validation import (
 )
 
 if TYPE_CHECKING:
+    from tallybayes.export.javascript import JavaScript
     from tallybayes.export.onnx import ModelProto
     from tallybayes.reporting import Language, Report
 
@@ -1005,6 +1006,70 @@ class TallyClassifier(Classifier):
         formula = self._formula()
         given = {} if names is None else _given(formula, names)
         return write(formula, names=given, kinds=types, opset=opset)
+
+    # ---- Python and JavaScript -------------------------------------------------------------------
+    def to_python(self, *, names: Mapping[str, str] | Sequence[str] | None = None) -> str:
+        """The model as a module of Python that needs the standard library alone.
+
+        It has ``predict_proba(row)``, which gives the probability of each label as a dict,
+        ``predict(row)`` and ``classes``. A row is a dict of values by column name; columns without
+        names are ``x0``, ``x1``, …. None, NaN and a key that is lacking are missing values. A row
+        that :meth:`predict` refuses raises ValueError, and so does one with a missing value among
+        more than eight columns read with their covariance.
+
+        Parameters
+        ----------
+        names : mapping or sequence of str, optional
+            What the keys of a row are, where that is not the name of the column: by the columns'
+            names, or all of them in order.
+
+        Returns
+        -------
+        str
+            The text of the module.
+
+        Raises
+        ------
+        ValueError
+            For what has no such form, by name: columns of text, groups of counts under a Dirichlet
+            prior, densities of other packages without a law.
+        """
+        from tallybayes.export.python import write
+
+        formula = self._formula()
+        return write(formula, names=None if names is None else _given(formula, names))
+
+    def to_javascript(
+        self, *, names: Mapping[str, str] | Sequence[str] | None = None
+    ) -> JavaScript:
+        """The model as a module of JavaScript, for a browser, Node or an edge worker.
+
+        It exports ``predictProba(row)``, which gives the probabilities in the order of the exported
+        ``classes``, and ``predict(row)``. A row is an object of values by column name; columns
+        without names are ``x0``, ``x1``, …. null, undefined and NaN are missing values, and a date
+        is a Date, a string in ISO 8601 or days since 1970. What :meth:`to_python` refuses is a
+        RangeError.
+
+        Parameters
+        ----------
+        names : mapping or sequence of str, optional
+            What the keys of a row are, where that is not the name of the column: by the columns'
+            names, or all of them in order.
+
+        Returns
+        -------
+        JavaScript
+            ``code``, an ES module, and ``types``, its declarations for TypeScript.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`to_python`, and for labels that are whole numbers of 2⁵³ or more.
+        """
+        from tallybayes.export.javascript import write
+
+        formula = self._formula()
+        return write(formula, names=None if names is None else _given(formula, names))
 
     def _formula(self) -> Formula:
         """What the model predicts."""

@@ -43,6 +43,7 @@ __all__ = [
     "StudentTerm",
     "Triangular",
     "Written",
+    "conditionals",
     "kinds_of",
     "labels_of",
     "number_of_level",
@@ -289,7 +290,7 @@ def _written(term: Term) -> Written:
     if isinstance(term, OpaqueTerm):
         raise Inexpressible(term.reason)
     if isinstance(term, GroupTerm):
-        return _conditionals(term)
+        return conditionals(term)
     law, column = term.law, term.column
     if law is not None and law.kind == "counts":
         return _counts(term)
@@ -355,7 +356,7 @@ def _counts(term: NumberTerm) -> CountTerm:
     return CountTerm(CountCells(column, n + 1), scores, tail, MAX_COUNT)
 
 
-def _conditionals(term: GroupTerm) -> Triangular:
+def conditionals(term: GroupTerm) -> Triangular:
     """Each column given those before it that have a value."""
     columns, likelihood = term.columns, term.likelihood
     n, every = len(columns), len(columns) > MAX_PATTERN_COLUMNS

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.export.form import exact
 from tallybayes.models.documents import LinearScorer, PlainDocuments
 from tallybayes.models.weighted_documents import DocumentModel
-from tallybayes.reporting.form import exact, exact_single, front_coded, whole
+from tallybayes.reporting.form import exact_single, front_coded, whole
 from tallybayes.tally import TermCounts
 from tallybayes.tokens import MARKS, WORDS
 from tallybayes.tokens.analyzer import (

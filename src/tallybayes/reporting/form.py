@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import takewhile
 from typing import Any
@@ -16,28 +17,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.export.form import form_of
 from tallybayes.score import (
     CellTable,
-    CodeCells,
     GroupTerm,
-    LevelCells,
-    NumberCells,
     NumberTerm,
     OpaqueTerm,
-    OwnTerms,
     of_pairs,
     of_single_columns,
 )
-from tallybayes.tables.columns import entries_of_bits
 from tallybayes.tally import GridCounts
 
-__all__ = ["Form", "exact", "exact_single", "front_coded", "rounded", "whole"]
+__all__ = ["Form", "exact_single", "front_coded", "rounded", "whole"]
 
 Array = NDArray[np.float64]
 
 
 # ---- the form ------------------------------------------------------------------------------------
-REFUSED_ENTRY = -2  # of a value that the model does not accept
 N_POINTS = 400  # of a density without a formula, which the page interpolates
 
 
@@ -113,72 +109,13 @@ class Form:
 
     # ---- as JSON ---------------------------------------------------------------------------------
     def document(self) -> dict[str, Any]:
-        """The form as JSON."""
-        correction = self.formula.correction
-        place = {name: j for j, name in enumerate(self.columns)}
-        found = [
-            self._of_column(j, self._single[name])
-            for name, j in place.items()
-            if self.has_term(name)
-        ]
-        for group in self.groups:
-            whole = group.likelihood.terms(tuple(range(len(group.columns))))
-            arrays = {k: None if v is None else exact(v) for k, v in whole._asdict().items()}
-            at = [place[name] for name in group.columns]
-            found.append({"kind": "group", "columns": at, **arrays})
-        for cells, scores in self.pairs:
-            names = cells.first.column, cells.second.column
-            found.append(
-                {
-                    "kind": "pair",
-                    "columns": [place[name] for name in names],
-                    "maps": [coarse.tolist() for coarse in cells.maps],
-                    "sizes": list(cells.sizes),
-                    "table": exact(scores.T),
-                    "labels": [list(words) for words in self.model.words_of_pair(names)],
-                }
-            )
-        return {
-            "base": exact(self.base),
-            "columns": [self._reader(name) for name in self.columns],
-            "terms": found,
-            "link": {
-                "ruledOut": exact(self.formula.ruled_out),
-                "beta": correction.beta,
-                "knots": [exact(knots) for knots in correction.knots],
-                "values": [exact(values) for values in correction.values],
-                "share": correction.share,
-                "prior": exact(correction.prior),
-                "priorShare": correction.prior_share,
-                "most": correction.most,
-            },
-        }
-
-    def _of_column(self, place: int, own: OwnTerms) -> dict[str, Any]:
-        """The table of a column, or its density and what the kind of a value adds beside it."""
-        number, table = own.number, exact(own.scores.T)
-        if number is None:
-            return {"kind": "cells", "columns": [place], "table": table}
-        found: dict[str, Any] = {"columns": [place], "beside": table}
-        law = number.law
-        if law is None:
-            at = self._points(number.column)
-            return {
-                "kind": "curve",
-                **found,
-                "at": exact(at),
-                "values": exact(number.of_numbers(at)),
-            }
-        found |= {"kind": "law", "law": law.kind}
-        for name in ("mean", "constant", "slope", "scale", "half", "size"):
-            parameter = getattr(law, name)
-            if parameter is not None:
-                found[name] = exact(parameter)
-        if law.power is not None:
-            found["transform"] = {"kind": law.power.kind, "exponent": law.power.exponent}
-        if law.mixture is not None:
-            arrays = {name: exact(np.asarray(v)) for name, v in law.mixture._asdict().items()}
-            found["pooled"] = arrays | {"share": float(law.mixture.share)}
+        """The form as JSON, with the words of pairs."""
+        terms = [term for term in self.formula.terms if not isinstance(term, OpaqueTerm)]
+        found = form_of(replace(self.formula, terms=terms), self._points)
+        pairs = [term for term in found["terms"] if term["kind"] == "pair"]
+        for term, (cells, _) in zip(pairs, self.pairs, strict=True):
+            words = self.model.words_of_pair((cells.first.column, cells.second.column))
+            term["labels"] = [list(of_one) for of_one in words]
         return found
 
     def _points(self, name: str) -> Array:
@@ -192,52 +129,9 @@ class Form:
         between = np.linspace(values[0], values[-1], N_POINTS)
         return np.union1d(values[places.astype(np.intp)], between)
 
-    def _reader(self, name: str) -> dict[str, Any]:
-        """How a page reads the values of a column: the entry of the table for each."""
-        in_group = any(name in group.columns for group in self.groups)
-        takes_missing = self.formula.takes_missing and not in_group
-        found: dict[str, Any] = {
-            "name": name,
-            "missing": 0 if takes_missing else REFUSED_ENTRY,
-            "starts": exact(np.zeros(0)),
-            "firstNumber": 1,
-            "levels": [],
-            "entries": [],
-            "other": REFUSED_ENTRY,
-            "least": self.formula.least.get(name, 0),
-        }
-        cells = None if in_group else self._single[name].cells
-        if isinstance(cells, CodeCells):
-            starts = np.arange(1, cells.size, dtype=np.float64)
-            found |= {"starts": exact(starts), "firstNumber": 0}
-        elif isinstance(cells, NumberCells):
-            entries = cells.of_strings(cells.strings).tolist()
-            found |= {
-                "starts": exact(cells.starts),
-                "levels": list(cells.strings),
-                "entries": entries,
-                "other": cells.size - 1 if cells.takes_others else REFUSED_ENTRY,
-            }
-        elif isinstance(cells, LevelCells):
-            entry = {level: 1 + i for i, level in enumerate(cells.levels)}
-            entry |= entries_of_bits(entry)  # a page does not tell the number 0 from its digit
-            found |= {
-                "starts": None,
-                "levels": list(entry),
-                "entries": list(entry.values()),
-                "other": REFUSED_ENTRY if cells.refuses_others else cells.size - 1,
-            }
-        return found
-
 
 # ---- numbers as JSON: exact arrays in base64, and short numbers as decimal digits ----------------
 SIGNIFICANT_DIGITS = 7  # significant, of a number that is shown
-
-
-def exact(values: NDArray[Any]) -> dict[str, Any]:
-    """An array whose float64 values the page reads bit by bit; infinities and NaN as they are."""
-    data = np.ascontiguousarray(values, dtype="<f8")
-    return {"shape": list(data.shape), "b64": base64.b64encode(data.tobytes()).decode("ascii")}
 
 
 def exact_single(values: NDArray[Any]) -> dict[str, Any]:

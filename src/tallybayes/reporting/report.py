@@ -13,6 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
+from tallybayes.export.javascript import evaluator
 from tallybayes.replacing import replacing
 from tallybayes.reporting.content import content_of
 from tallybayes.reporting.document import document_of
@@ -158,7 +159,6 @@ def _about(given: Mapping[str, str], y: Any) -> dict[str, str]:
 
 # ---- the page, from its template, styles, scripts and words in `page/` ---------------------------
 SCRIPTS = (
-    "model/laws.js",
     "model/score.js",
     "model/text.js",
     "dom.js",
@@ -175,7 +175,8 @@ SCRIPTS = (
     "views/quality.js",
     "start.js",
 )
-"""Below `scripts`, in the order in which they run; each adds to the one object that they share."""
+"""Below `scripts`, in the order in which they run, after those that evaluate a form; each adds to
+the one object that they share."""
 
 LANG = {"en": "en", "zh": "zh-Hans"}
 
@@ -193,7 +194,7 @@ def _words(lang: str) -> dict[str, str]:
 
 @cache
 def _script() -> str:
-    parts = [_resource(f"scripts/{name}") for name in SCRIPTS]
+    parts = [*evaluator(), *(_resource(f"scripts/{name}") for name in SCRIPTS)]
     return '"use strict";\nconst R = {};\n' + "\n".join(f"{{\n{part}}}" for part in parts)
 
 

@@ -5,7 +5,6 @@ const { h, t, data } = R;
 R.facts = new Map(data.columns.map((column) => [column.name, column]));
 R.model = data.form ? new R.Model(data.form) : null;
 R.textModel = data.textForm ? new R.TextModel(data.textForm) : null;
-for (const column of R.model?.columns ?? []) column.dates = R.facts.get(column.name)?.dates === true;
 
 for (const name of ["glance", "nomogram", "rows", "columns", "quality"]) {
   const section = document.getElementById(name);

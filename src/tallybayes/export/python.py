@@ -1,0 +1,50 @@
+"""A formula as a module of Python that needs the standard library alone: `standalone`, and a form.
+
+Names, levels and labels are in two literals of ASCII strings, which hold JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+
+from tallybayes.export.form import form_of, json_of
+from tallybayes.export.written import labels_of
+from tallybayes.score import Formula
+
+__all__ = ["write"]
+
+END = """
+
+# ---- the model -----------------------------------------------------------------------------------
+_MODEL = Model(
+    {form!r},
+    {labels!r},
+)
+classes, predict_proba, predict = _MODEL.classes, _MODEL.predict_proba, _MODEL.predict
+"""
+
+
+@cache
+def _evaluator() -> str:
+    text = files(__package__).joinpath("standalone.py").read_text(encoding="utf-8")
+    return text.replace('__all__ = ["Model"]', '__all__ = ["classes", "predict", "predict_proba"]')
+
+
+def write(formula: Formula, *, names: Mapping[str, str] | None = None) -> str:
+    """The text of the module.
+
+    Parameters
+    ----------
+    formula : Formula
+    names : mapping of str to str, optional
+        What the keys of a row are, where that is not the column's name.
+
+    Raises
+    ------
+    Inexpressible
+        For what Python computes with this package alone.
+    """
+    form, labels = json_of(form_of(formula, names=names)), json_of(labels_of(formula))
+    return _evaluator() + END.format(form=form, labels=labels)

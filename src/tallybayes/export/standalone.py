@@ -1,0 +1,355 @@
+"""P(c | x) of a naive Bayes model, which tallybayes wrote. It needs Python 3.10 or later alone.
+
+``predict_proba(row)`` and ``predict(row)`` take a row as a dict of values by column name: numbers,
+strings, booleans, dates. None, NaN and a key that is lacking are missing values. A value that the
+model does not take raises ValueError.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+from array import array
+from base64 import b64decode
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
+from sys import byteorder
+from typing import Any
+
+__all__ = ["Model"]
+
+Value = float | str | None  # a value as the model has it
+Entry = Callable[[Any], tuple[int, Value]]
+Term = Callable[[Sequence[int], Sequence[Any]], Sequence[float]]
+
+MIDNIGHT = datetime.datetime(1970, 1, 1)
+WHOLE = 2.0**64  # below it a whole number is a level by its digits
+
+
+def floats(packed: Mapping[str, Any]) -> array[float]:
+    found = array("d", b64decode(packed["b64"]))
+    if byteorder == "big":
+        found.byteswap()
+    return found
+
+
+def rows_of(packed: Mapping[str, Any]) -> list[tuple[float, ...]]:
+    """The rows of a matrix."""
+    flat, width = floats(packed), packed["shape"][-1]
+    return [tuple(flat[i : i + width]) for i in range(0, len(flat), width)]
+
+
+# ---- a value to its entry: -1 adds nothing -------------------------------------------------------
+def plain(value: Any) -> Value:
+    """A value of any type as a number, a string or a missing value: dates in days since 1970,
+    durations and times of day in seconds."""
+    kind = type(value).__name__
+    if value is None or kind in ("NaTType", "NAType"):
+        return None
+    if hasattr(value, "item") and kind not in ("datetime64", "timedelta64"):  # a number of NumPy
+        value = value.item()
+    if isinstance(value, str | bool):
+        return str(value)
+    if isinstance(value, datetime.datetime):
+        if value.tzinfo is not None:
+            value = value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+        return float((value - MIDNIGHT).total_seconds() / 86400.0)
+    if isinstance(value, datetime.date):
+        return float(value.toordinal() - MIDNIGHT.toordinal())
+    if isinstance(value, datetime.time):
+        return value.hour * 3600.0 + value.minute * 60.0 + value.second + value.microsecond / 1e6
+    if isinstance(value, datetime.timedelta):
+        return value.total_seconds()
+    if isinstance(value, Real) or hasattr(value, "as_tuple"):  # a Decimal
+        try:
+            return None if value != value else float(value)
+        except OverflowError:
+            raise ValueError("a number is too large for float64") from None
+    raise ValueError(f"{value!r} is no number, string, boolean, date or time")
+
+
+def text_of(value: float, dates: bool) -> str:
+    """A number, or days, as a level."""
+    if dates:
+        moment = MIDNIGHT + datetime.timedelta(days=value)
+        text = moment.isoformat()
+        return text[:10] if text.endswith("T00:00:00") else text
+    return str(int(value)) if abs(value) < WHOLE and value == int(value) else repr(value)
+
+
+def reader(column: Mapping[str, Any]) -> Entry:
+    """What gives the entry of a value, and the value as a number or string."""
+    missing, other, first, least = (
+        column[name] for name in ("missing", "other", "firstNumber", "least")
+    )
+    at = dict(zip(column["levels"], column["entries"]))
+    dates, codes, name = column["dates"], column.get("codes"), column["name"]
+    starts = None if column["starts"] is None else floats(column["starts"])
+
+    def refusal(value: Any) -> ValueError:
+        return ValueError(f"column {name!r}: the model does not take {value!r}")
+
+    def entry(given: Any) -> tuple[int, Value]:
+        kind = given.__class__
+        value: Any = given if kind is str or (kind is float and given == given) else plain(given)
+        if value is None:
+            if missing == -2:
+                raise refusal(given)
+            return missing, None
+        if value.__class__ is not str and starts is not None:
+            if value - value != 0.0 or (least and (value < 0.0 or (value == 0.0 and least > 1))):
+                raise refusal(given)
+            found = first + bisect_right(starts, value)
+            if codes is not None:
+                code = float(int(value)) if codes == "truncated" else value
+                if code < 0.0 or code != int(code) or found == column["refusedFrom"]:
+                    raise refusal(given)
+            return found, value
+        if kind is int:
+            value = str(given) if abs(given) < WHOLE else repr(float(given))
+        if value.__class__ is not str:
+            value = text_of(value, dates or isinstance(given, datetime.date))
+        found = at.get(value, other)
+        if found == -2:
+            raise refusal(given)
+        return found, value
+
+    return entry
+
+
+# ---- what terms add to the score of each class ---------------------------------------------------
+def cells(term: Mapping[str, Any]) -> Term:
+    rows: list[tuple[float, ...]] = rows_of(term["table"])
+    j: int = term["columns"][0]
+    return lambda entries, values: rows[entries[j]]
+
+
+def pair(term: Mapping[str, Any]) -> Term:
+    (i, j), (first, second) = term["columns"], term["maps"]
+    width, rows = term["sizes"][1], rows_of(term["table"])
+    rows.append((0.0,) * len(rows[0]))  # of no cell
+    last = len(rows) - 1
+    first = [last if a < 0 else a * width for a in first]
+
+    def added(entries: Sequence[int], values: Sequence[Any]) -> Sequence[float]:
+        a, b = first[entries[i]], second[entries[j]]
+        return rows[a + b] if a != last and b >= 0 else rows[last]
+
+    return added
+
+
+def law(term: Mapping[str, Any]) -> Term:
+    """A density of a number by its formula, beside the table of what the kind of a value adds."""
+    j: int = term["columns"][0]
+    beside = rows_of(term["beside"])
+    names = ("mean", "constant", "slope", "scale", "half", "size")
+    columns = [floats(term[name]) if name in term else None for name in names]
+    k = len(beside[0])
+    parameters = list(zip(*(column or [None] * k for column in columns)))
+    density = {"counts": counts, "student": student, "quadratic": quadratic}[term["law"]]
+    power, pooled = term.get("transform"), None
+    if "pooled" in term:
+        packed = term["pooled"]
+        low, high, rest, shift = (floats(packed[n]) for n in ("low", "high", "rest", "shift"))
+        atoms = rows_of(packed["atoms"]) if len(low) else []
+        pooled = packed["share"]
+
+    def added(entries: Sequence[int], values: Sequence[Any]) -> Sequence[float]:
+        x, other = values[j], beside[entries[j]]
+        if not isinstance(x, float):
+            return other
+        g, bend = (x, 0.0) if power is None else transformed(power, x)
+        found = [density(g, *of_class) + bend for of_class in parameters]
+        if pooled is not None:
+            a = bisect_right(low, x) - 1
+            if a >= 0 and x < high[a]:
+                found = list(atoms[a])
+            else:
+                found = [mass + more for mass, more in zip(found, rest)]
+            found = mixed(found, pooled, shift)
+        return [a + b for a, b in zip(found, other)]
+
+    return added
+
+
+def quadratic(x: float, mean: float, constant: float, slope: Any, scale: float, *_: Any) -> float:
+    z = (x - mean) * scale
+    return constant + (slope * x if slope and x else 0.0) - z * z
+
+
+def student(
+    x: float, mean: float, constant: float, _: Any, scale: float, half: float, __: Any
+) -> float:
+    z = (x - mean) * scale
+    return constant - half * math.log1p(z * z)
+
+
+def counts(x: float, mean: float, _: Any, __: Any, ___: Any, ____: Any, size: float) -> float:
+    """The negative binomial."""
+    if x < 0.0:
+        return -math.inf
+    found = log_rising(size, x) - math.lgamma(x + 1.0) - size * math.log1p(mean / size)
+    if x == 0.0:
+        return found
+    return -math.inf if mean == 0.0 else found + x * math.log(mean / (size + mean))
+
+
+def log_rising(a: float, k: float) -> float:
+    """log Γ(a + k) − log Γ(a), of large numbers without their difference."""
+    before = 0.0  # of a, a + 1, … up to 16
+    while a < 16.0 and k >= 1.0:
+        before, a, k = before + math.log(a), a + 1.0, k - 1.0
+    if k == 0.0:
+        return before
+    if a < 16.0:
+        return before + math.lgamma(a + k) - math.lgamma(a)
+    end = a + k
+    more = k * math.log(end) + (a - 0.5) * math.log1p(k / a) - k
+    return before + more + stirling(end) - stirling(a)
+
+
+def stirling(z: float) -> float:
+    """What Stirling's formula lacks, from 16 on."""
+    square = z * z
+    tail = 1.0 / 1260.0 - (1.0 / 1680.0 - 1.0 / 1188.0 / square) / square
+    return (1.0 / 12.0 - (1.0 / 360.0 - tail / square) / square) / z
+
+
+def transformed(power: Mapping[str, Any], x: float) -> tuple[float, float]:
+    """g(x) and log g'(x): the logarithm, or the power by Yeo and Johnson (2000)."""
+    if power["kind"] == "log":
+        return math.log(x), -math.log(x)
+    ln, exponent = math.log1p(abs(x)), power["exponent"]
+    e = exponent if x >= 0.0 else 2.0 - exponent
+    try:
+        g = ln if e == 0.0 else math.expm1(e * ln) / e
+    except OverflowError:
+        g = math.inf
+    return math.copysign(g, x), math.copysign((exponent - 1.0) * ln, (exponent - 1.0) * x)
+
+
+def mixed(masses: Sequence[float], share: float, shift: Sequence[float]) -> list[float]:
+    """log(M_c + share·Σ M) − shift_c of all log M."""
+    top = max(masses)
+    if not math.isfinite(top):
+        return [0.0] * len(masses)
+    parts = [math.exp(mass - top) for mass in masses]
+    pool = share * sum(parts)
+    return [math.log(p + pool) + top - s if p + pool else -math.inf for p, s in zip(parts, shift)]
+
+
+def group(term: Mapping[str, Any]) -> Term:
+    """Numbers that are scored together: each given those before it that have a value."""
+    places, every, mean = term["columns"], term["every"], rows_of(term["mean"])
+    steps = [(rows_of(s["weights"]), rows_of(s["constants"])) for s in term["steps"]]
+    freedom, k = term["freedom"] and floats(term["freedom"]), len(mean)
+
+    def added(entries: Sequence[int], values: Sequence[Any]) -> Sequence[float]:
+        x = [values[j] for j in places]
+        held, found, squares = 0, [0.0] * k, [0.0] * k
+        for j, own in enumerate(x):
+            if own is None:
+                continue
+            step = 0 if every else held
+            weights, constants = steps[j]
+            for c in range(k):
+                r = 0.0
+                for w, m, v in zip(weights[step * k + c][: j + 1], mean[c], x):
+                    if w:
+                        r += w * (v - m)
+                found[c] += constants[step][c]
+                squares[c] += r * r
+            held |= 1 << j
+        if freedom is None:
+            return [f - 0.5 * q for f, q in zip(found, squares)]
+        n = held.bit_count()
+        return [
+            f - 0.5 * (nu + n) * math.log1p(q / nu) for f, q, nu in zip(found, squares, freedom)
+        ]
+
+    return added
+
+
+# ---- scores to probabilities ---------------------------------------------------------------------
+def log_odds(log_p: Sequence[float], c: int) -> float:
+    """log p(c) − log Σ of the others, within ±1e4."""
+    others = [max(v, -1e5) for j, v in enumerate(log_p) if j != c]
+    top = max(others)
+    rest = top + math.log(sum(math.exp(v - top) for v in others))
+    return min(1e4, max(-1e4, max(log_p[c], -1e5) - rest))
+
+
+def interpolated(x: float, knots: Sequence[float], values: Sequence[float]) -> float:
+    if x <= knots[0] or x >= knots[-1]:
+        return values[0 if x <= knots[0] else -1]
+    i = bisect_right(knots, x)
+    share = (x - knots[i - 1]) / (knots[i] - knots[i - 1])
+    return values[i - 1] + share * (values[i] - values[i - 1])
+
+
+class Model:
+    """A form that is evaluated; the form and the labels are JSON."""
+
+    def __init__(self, document: str, labels: str) -> None:
+        form = json.loads(document)
+        kinds = {"cells": cells, "pair": pair, "law": law, "group": group}
+        self.classes: list[Any] = json.loads(labels)
+        self.base = tuple(floats(form["base"]))
+        self.columns = [(column["name"], reader(column)) for column in form["columns"]]
+        self.terms = [kinds[term["kind"]](term) for term in form["terms"]]
+        self.link: dict[str, Any] = {
+            name: floats(value) if isinstance(value, dict) else value
+            for name, value in form["link"].items()
+        }
+        steps = zip(form["link"]["knots"], form["link"]["values"])
+        self.steps = [(floats(knots), floats(values)) for knots, values in steps]
+
+    def scores(self, row: Mapping[str, Any]) -> list[float]:
+        """The score of each class, in nats."""
+        get = row.get
+        read = [entry(get(name)) for name, entry in self.columns]
+        entries, values = zip(*read) if read else ((), ())
+        added = [term(entries, values) for term in self.terms]
+        return [sum(each) for each in zip(self.base, *added)]
+
+    def probabilities(self, scores: Sequence[float]) -> list[float]:
+        link, top = self.link, max(scores)
+        if top == -math.inf:
+            return list(link["ruledOut"])
+        beta = link["beta"]
+        shares = [math.exp(beta * (score - top)) for score in scores]
+        total = sum(shares)
+        found = [share / total for share in shares]
+        if self.steps:
+            part, ln = link["share"], math.log(sum(math.exp(score - top) for score in scores)) + top
+            log_p = [score - ln for score in scores]
+            if len(self.steps) == 1 and len(scores) == 2:
+                second = interpolated(log_odds(log_p, 1), *self.steps[0])
+                rising = [1.0 - second, second]
+            else:
+                odds = (log_odds(log_p, c) for c in range(len(scores)))
+                each = [interpolated(z, *step) for z, step in zip(odds, self.steps)]
+                total = sum(each)
+                rising = [p / total for p in each]
+            found = [part * a + (1.0 - part) * b for a, b in zip(rising, found)]
+        share = link["priorShare"]
+        if share:
+            most = link["most"]
+            pairs = zip(found, link["prior"])
+            found = [min((1.0 - share) * p + share * prior, most) for p, prior in pairs]
+        return found
+
+    def predict_proba(self, row: Mapping[str, Any]) -> dict[Any, float]:
+        """P(c | x) of a row, by label."""
+        return dict(zip(self.classes, self.probabilities(self.scores(row))))
+
+    def predict(self, row: Mapping[str, Any]) -> Any:
+        """The most probable label of a row; of equal ones the first."""
+        scores = self.scores(row)
+        if self.steps or self.link["priorShare"]:
+            scores = self.probabilities(scores)
+        top = max(scores)
+        best = self.link["fallback"] if top == -math.inf else scores.index(top)
+        return self.classes[best]
