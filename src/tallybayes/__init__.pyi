@@ -12,6 +12,7 @@ from tallybayes.estimators.arrays import (
 from tallybayes.estimators.lazy import LazyNaiveBayes
 from tallybayes.estimators.loading import load
 from tallybayes.estimators.naive_bayes import NaiveBayes, collect
+from tallybayes.estimators.sklearn_onnx import register_sklearn_onnx
 from tallybayes.estimators.text import TextNB
 from tallybayes.estimators.weighted import WeightedNaiveBayes
 from tallybayes.export.dialects import sql_dialects
@@ -49,6 +50,7 @@ __all__ = [
     "on_progress",
     "open_model",
     "register_family",
+    "register_sklearn_onnx",
     "rows",
     "set_num_threads",
     "set_progress",

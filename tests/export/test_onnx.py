@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from tallybayes import BernoulliNB, CategoricalNB, GaussianNB, NaiveBayes
-from tallybayes.export.onnx import OPSET
+from tallybayes.export.tensors import OPSET
 from tallybayes.families import Categorical
 
 ROWS = pa.table({"wind": ["calm", "strong", None, "calm"], "sun": [1.0, 2.0, 5.0, None]})
@@ -138,7 +138,7 @@ def test_a_model_that_reads_no_column():
 
 
 def test_tables_beyond_what_a_tensor_holds(monkeypatch):
-    from tallybayes.export import onnx as ours
+    from tallybayes.export import tensor_terms as ours
 
     monkeypatch.setattr(ours, "MAX_CELLS", 5)
     with pytest.raises(ValueError, match=r"the tables have \d+ numbers, and a tensor in ONNX"):
@@ -149,6 +149,7 @@ def test_without_onnx_it_says_what_to_install(monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "onnx", None)
-    monkeypatch.delitem(sys.modules, "tallybayes.export.onnx", raising=False)
+    for name in ("tensors", "tensor_terms", "onnx"):
+        monkeypatch.delitem(sys.modules, f"tallybayes.export.{name}", raising=False)
     with pytest.raises(ImportError, match=r"tallybayes\[onnx\]"):
         model_of().to_onnx()

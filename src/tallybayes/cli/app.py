@@ -280,6 +280,7 @@ COMMANDS = {
     "reweight": "tallybayes.cli.learn",
     "show": "tallybayes.cli.ask",
     "sql": "tallybayes.cli.ask",
+    "export": "tallybayes.cli.ask",
     "report": "tallybayes.cli.ask",
 }
 """By name, where each command is: a function of that name, whose docstring is its help page and has

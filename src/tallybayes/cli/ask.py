@@ -333,6 +333,38 @@ def _pair(given: str) -> tuple[str, str]:
     return column, kind
 
 
+# ---- export: a model as ONNX, Python or JavaScript -----------------------------------------------
+def export(
+    model: options.Model,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="The file to write; its ending says what: .onnx, .py, .mjs or .js.",
+        ),
+    ],
+    force: options.Force = False,
+) -> None:
+    """Write a model as a file that predicts without tallybayes: ONNX, Python or JavaScript.
+
+    A module of JavaScript has its types for TypeScript beside it.
+
+    Examples:
+        tallybayes export sold.tally -o sold.onnx
+        tallybayes export sold.tally -o sold.mjs
+    """
+    from tallybayes.cli.console import say
+    from tallybayes.cli.files import Output, loaded
+
+    out = Output(output, "export", [model], force=force)
+    found = loaded(model).model
+    if not hasattr(found, "export"):
+        raise Failure(f"{model} is a model of documents, which has no such form: use predict")
+    say(f"Saved {' and '.join(found.export(out.path))}")
+
+
 # ---- report: one page of HTML that shows a model and how good it is ------------------------------
 LANGUAGES = ("en", "zh")
 

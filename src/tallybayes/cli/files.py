@@ -39,9 +39,9 @@ except ImportError:  # Windows: two changes at the same time are not noticed the
 
 # ---- outputs: what may be there before, and how it is replaced -----------------------------------
 # Nothing is written over what a command reads. What would be lost otherwise is replaced with
-# --force only, or where somebody at a terminal agrees: another kind of file, predictions, and a
-# model whose counts are not those that it was made with.
-Kind = Literal["model", "page", "predictions"]
+# --force only, or where somebody at a terminal agrees: another kind of file, predictions, an
+# export, and a model whose counts are not those that it was made with.
+Kind = Literal["model", "page", "predictions", "export"]
 
 PAGE = b'<meta name="generator" content="tallybayes">'
 HEAD_BYTES = 4096  # of a page or model, within which it says what it is
@@ -53,7 +53,7 @@ class Output:
     Parameters
     ----------
     path : str
-    kind : {"model", "page", "predictions"}
+    kind : {"model", "page", "predictions", "export"}
         What is written.
     reads : collection of str
         What the command reads: files, folders and patterns, "-" for standard input.
@@ -89,7 +89,7 @@ class Output:
         need_folder(path)
         if not os.path.isfile(path) or not os.path.getsize(path):  # as mktemp makes it
             return
-        if kind == "predictions":
+        if kind in ("predictions", "export"):
             self._need_consent("exists")
         elif not self._is_ours():
             self._need_consent(f"exists and is not a {kind} of tallybayes")

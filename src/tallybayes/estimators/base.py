@@ -49,7 +49,7 @@ from tallybayes.validation import (
 
 if TYPE_CHECKING:
     from tallybayes.export.javascript import JavaScript
-    from tallybayes.export.onnx import ModelProto
+    from tallybayes.export.tensors import ModelProto
     from tallybayes.reporting import Language, Report
 
 __all__ = [
@@ -952,10 +952,12 @@ class TallyClassifier(Classifier):
             strings, groups of counts under a Dirichlet prior, densities of other packages; for a
             name that the dialect cannot have, or a statement that is beyond its limits.
         """
-        from tallybayes.export.statement import select
+        from tallybayes.export import writer
 
         formula = self._formula()
-        return select(formula, table, dialect, names=_given(formula, names), kinds=types, keep=keep)
+        given = _given(formula, names)
+        write = writer("sql")
+        return str(write(formula, table, dialect, names=given, kinds=types, keep=keep))
 
     # ---- ONNX ------------------------------------------------------------------------------------
     def to_onnx(
@@ -1001,11 +1003,8 @@ class TallyClassifier(Classifier):
             For what ONNX cannot express, by name; for a name that it forbids, or an opset that
             lacks an operator.
         """
-        from tallybayes.export.onnx import write
-
-        formula = self._formula()
-        given = {} if names is None else _given(formula, names)
-        return write(formula, names=given, kinds=types, opset=opset)
+        found: ModelProto = self._written("onnx", names, kinds=types, opset=opset)
+        return found
 
     # ---- Python and JavaScript -------------------------------------------------------------------
     def to_python(self, *, names: Mapping[str, str] | Sequence[str] | None = None) -> str:
@@ -1034,10 +1033,7 @@ class TallyClassifier(Classifier):
             For what has no such form, by name: columns of text, groups of counts under a Dirichlet
             prior, densities of other packages without a law.
         """
-        from tallybayes.export.python import write
-
-        formula = self._formula()
-        return write(formula, names=None if names is None else _given(formula, names))
+        return str(self._written("python", names))
 
     def to_javascript(
         self, *, names: Mapping[str, str] | Sequence[str] | None = None
@@ -1066,10 +1062,69 @@ class TallyClassifier(Classifier):
         ValueError
             As :meth:`to_python`, and for labels that are whole numbers of 2⁵³ or more.
         """
-        from tallybayes.export.javascript import write
+        found: JavaScript = self._written("javascript", names)
+        return found
+
+    # ---- files of these forms --------------------------------------------------------------------
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        names: Mapping[str, str] | Sequence[str] | None = None,
+        **options: Any,
+    ) -> list[str]:
+        """Write the model to a file that predicts without this package, by its ending.
+
+        ``.onnx`` is written as by :meth:`to_onnx`, ``.py`` as by :meth:`to_python`, ``.mjs`` and
+        ``.js`` as by :meth:`to_javascript`, with the types beside it in ``.d.mts`` or ``.d.ts``.
+        Files are replaced whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write.
+        names : mapping or sequence of str, optional
+            What columns are called there; see the method.
+        **options
+            Others of the method.
+
+        Returns
+        -------
+        list of str
+            The files that were written.
+
+        Raises
+        ------
+        ValueError
+            For another ending, and as the method.
+        """
+        from tallybayes.export import ENDINGS, writer
+        from tallybayes.replacing import replacing
+
+        path = os.fspath(path)
+        ending = os.path.splitext(path)[1].lower()
+        if ending not in ENDINGS:
+            raise ValueError(
+                f"the ending of a file says what is written, one of {', '.join(ENDINGS)}, got "
+                f"{path!r}"
+            )
+        name = ENDINGS[ending]
+        written = getattr(self, f"to_{name}")(names=names, **options)
+        files: dict[str, bytes] = writer(name, "saved")(written, path)
+        for own, content in files.items():
+            with replacing(own) as file:
+                file.write(content)
+        return list(files)
+
+    def _written(
+        self, back_end: str, names: Mapping[str, str] | Sequence[str] | None, **options: Any
+    ) -> Any:
+        """The model as a back end writes it, whose columns have names without `names`, too."""
+        from tallybayes.export import writer
 
         formula = self._formula()
-        return write(formula, names=None if names is None else _given(formula, names))
+        given = None if names is None else _given(formula, names)
+        return writer(back_end)(formula, names=given, **options)
 
     def _formula(self) -> Formula:
         """What the model predicts."""

@@ -14,7 +14,7 @@ from tallybayes.export.form import form_of, json_of
 from tallybayes.export.written import labels_of
 from tallybayes.score import Formula, Inexpressible
 
-__all__ = ["JavaScript", "evaluator", "write"]
+__all__ = ["JavaScript", "evaluator", "saved", "write"]
 
 SCRIPTS = ("laws.js", "evaluate.js")
 """In the order in which they run; each adds to the object R."""
@@ -112,6 +112,13 @@ def write(formula: Formula, *, names: Mapping[str, str] | None = None) -> JavaSc
     code = CODE.format(scripts=scripts, form=json_of(form), labels=json_of(labels))
     types = " | ".join(json_of(label) for label in labels)
     return JavaScript(code, TYPES.format(labels=types, columns="\n".join(columns)))
+
+
+def saved(written: JavaScript, path: str) -> dict[str, bytes]:
+    """The files of a module, model.mjs, and of its types, model.d.mts."""
+    start, dot, ending = path.rpartition(".")
+    types = f"{start}.d{dot}{ending.replace('js', 'ts')}"
+    return {path: written.code.encode(), types: written.types.encode()}
 
 
 def _kinds(formula: Formula) -> list[str]:

@@ -1,547 +1,46 @@
-"""A formula as an ONNX model, in float64, of the operators of ai.onnx 18 and ai.onnx.ml 4.
+"""A formula as an ONNX model, in float64: see `tensor_terms` for the scores.
 
-Columns arrive as tensors (n, 1), those without names as one matrix. Whatever depends on the class
-is a tensor (n, k). The tables of all columns are one table, which is looked up once. A row without
-a prediction has NaN as its probabilities, and as its label "" or the least whole number.
+A row without a prediction has NaN as its probabilities, and as its label "", or the least whole
+number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.export.written import (
-    A_NUMBER,
-    CountTail,
-    CountTerm,
-    Mixture,
-    Powers,
-    StudentTerm,
-    Triangular,
-    kinds_of,
-    labels_of,
-    number_of_level,
-    written,
+from tallybayes.export.tensor_terms import LABEL, PROBABILITIES, Columns, added, is_unicode
+from tallybayes.export.tensors import (
+    ML,
+    ML_VERSION,
+    OPSET,
+    ModelProto,
+    Tensor,
+    TensorProto,
+    checker,
+    defs,
+    helper,
+    side_by_side,
+    value_info,
 )
-from tallybayes.score import (
-    Cells,
-    CellTable,
-    CodeCells,
-    Formula,
-    Inexpressible,
-    Kind,
-    LevelCells,
-    NumberCells,
-    PairedCells,
-    Power,
-)
+from tallybayes.export.written import kinds_of, labels_of, written
+from tallybayes.score import Formula, Inexpressible, Kind
 
-try:
-    from onnx import ModelProto, TensorProto, checker, defs, helper, numpy_helper
-except ImportError as error:
-    raise ModuleNotFoundError(
-        f"ONNX models are written by onnx ({error}): pip install 'tallybayes[onnx]'", name="onnx"
-    ) from error
-
-__all__ = ["LABEL", "MATRIX", "PROBABILITIES", "ModelProto", "write"]
+__all__ = ["saved", "write"]
 
 Array = NDArray[np.float64]
 
-LABEL, PROBABILITIES = "label", "probabilities"
-"""What the outputs are called."""
-MATRIX = "X"
-"""What the input is called, where columns have no names."""
-ML, ML_VERSION = "ai.onnx.ml", 4
-OPSET = 18  # the oldest in which every operator takes float64
-MAX_CELLS = 2**31  # numbers of a table
 MAX_LOG_PROBABILITY, MAX_LOG_ODDS = 1e5, 1e4  # as in models/calibration
-LEAST = np.iinfo(np.int64).min
-
-
-# ---- the graph, and its tensors as operands ------------------------------------------------------
-class Graph:
-    """Nodes and constants. What is asked twice is computed once.
-
-    Parameters
-    ----------
-    taken : collection of str
-        Names of inputs and outputs, with which no other tensor begins.
-    """
-
-    def __init__(self, taken: Collection[str]) -> None:
-        self.prefix = "t"
-        while any(name.startswith(self.prefix) for name in taken):
-            self.prefix += "_"
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
-        self._known: dict[Any, Tensor] = {}
-
-    def constant(self, value: Any) -> Tensor:
-        array = np.ascontiguousarray(value) if np.ndim(value) else np.asarray(value)
-        data = tuple(array.tolist()) if array.dtype.kind == "O" else array.tobytes()
-        key = (array.dtype.str, array.shape, data)
-        if key not in self._known:
-            self._known[key] = Tensor(self, f"{self.prefix}_{len(self.constants)}")
-            self.constants.append(numpy_helper.from_array(array, self._known[key].name))
-        return self._known[key]
-
-    def op(self, kind: str, *inputs: Any, **attributes: Any) -> Tensor:
-        """The result of an operator; arrays and numbers among the inputs are constants."""
-        tensors = [x if isinstance(x, Tensor) else self.constant(x) for x in inputs]
-        names = [tensor.name for tensor in tensors]
-        key = (kind, *names, repr(attributes))
-        if key not in self._known:
-            self._known[key] = Tensor(self, f"{self.prefix}{len(self.nodes)}")
-            domain = {"domain": ML} if kind == "LabelEncoder" else {}
-            node = helper.make_node(kind, names, [self._known[key].name], **domain, **attributes)
-            self.nodes.append(node)
-        return self._known[key]
-
-
-class Tensor:
-    """A tensor of a graph. Operators between tensors, arrays and numbers make nodes."""
-
-    __array_ufunc__ = None  # an array on the left leaves the operator to the tensor
-
-    def __init__(self, graph: Graph, name: str) -> None:
-        self.graph, self.name = graph, name
-
-    def op(self, kind: str, *others: Any, **attributes: Any) -> Tensor:
-        return self.graph.op(kind, self, *others, **attributes)
-
-    def __add__(self, other: Any) -> Tensor:
-        return self.op("Add", other)
-
-    def __sub__(self, other: Any) -> Tensor:
-        return self.op("Sub", other)
-
-    def __mul__(self, other: Any) -> Tensor:
-        return self.op("Mul", other)
-
-    def __truediv__(self, other: Any) -> Tensor:
-        return self.op("Div", other)
-
-    def __radd__(self, other: Any) -> Tensor:
-        return self.graph.op("Add", other, self)
-
-    def __rsub__(self, other: Any) -> Tensor:
-        return self.graph.op("Sub", other, self)
-
-    def __rmul__(self, other: Any) -> Tensor:
-        return self.graph.op("Mul", other, self)
-
-    def __rtruediv__(self, other: Any) -> Tensor:
-        return self.graph.op("Div", other, self)
-
-    def __neg__(self) -> Tensor:
-        return self.op("Neg")
-
-    def __lt__(self, other: Any) -> Tensor:
-        return self.op("Less", other)
-
-    def __le__(self, other: Any) -> Tensor:
-        return self.op("LessOrEqual", other)
-
-    def __gt__(self, other: Any) -> Tensor:
-        return self.op("Greater", other)
-
-    def __ge__(self, other: Any) -> Tensor:
-        return self.op("GreaterOrEqual", other)
-
-    def __or__(self, other: Tensor) -> Tensor:
-        return self.op("Or", other)
-
-    def __and__(self, other: Tensor) -> Tensor:
-        return self.op("And", other)
-
-    def eq(self, other: Any) -> Tensor:
-        return self.op("Equal", other)
-
-    def where(self, yes: Any, no: Any) -> Tensor:
-        """`yes` under this condition, else `no`."""
-        return self.op("Where", yes, no)
-
-    def whole(self) -> Tensor:
-        return self.op("Cast", to=TensorProto.INT64)
-
-    def real(self) -> Tensor:
-        return self.op("Cast", to=TensorProto.DOUBLE)
-
-    def over(self, kind: str, axis: int = 1, keep: int = 1) -> Tensor:
-        """Reduced over an axis: "Sum", "Max", …"""
-        return self.op(f"Reduce{kind}", np.array([axis]), keepdims=keep)
-
-    def unsqueeze(self, axis: int) -> Tensor:
-        return self.op("Unsqueeze", np.array([axis]))
-
-    def of(self, table: Any) -> Tensor:
-        """table[self], in place of the last axis, of length 1, where the table has several."""
-        found = self.graph.op("Gather", table, self)
-        return found.op("Squeeze", np.array([1])) if np.ndim(table) > 1 else found
-
-
-def side_by_side(tensors: Sequence[Tensor]) -> Tensor:
-    """Tensors (n, …) as one."""
-    first, *others = tensors
-    return first.op("Concat", *others, axis=1) if others else first
-
-
-# ---- columns as numbers, and as cells of tables --------------------------------------------------
-class Columns:
-    """The columns that a formula reads, and the rows that have no prediction.
-
-    Parameters
-    ----------
-    formula : Formula
-    names : mapping of str to str
-        What the inputs are called, where that is not the column's name.
-    kinds : mapping of str to Kind
-    """
-
-    def __init__(
-        self, formula: Formula, names: Mapping[str, str], kinds: Mapping[str, Kind]
-    ) -> None:
-        self.formula, self.kinds = formula, kinds
-        self.refusals: list[Tensor] = []
-        types = {
-            name: TensorProto.STRING if kinds[name] == "text" else TensorProto.DOUBLE
-            for name in formula.kinds
-        }
-        read = {name: names.get(name, name) for name in formula.columns or [*formula.kinds][:1]}
-        if not read:
-            raise Inexpressible("the model reads no column, so that ONNX cannot count the rows")
-        is_matrix = not (formula.has_names or names) and len(set(types.values())) == 1
-        if is_matrix:
-            read = {MATRIX: MATRIX}
-        _check_names(list(read.values()))
-        self.graph = Graph({*read.values(), LABEL, PROBABILITIES})
-        self.given = {name: Tensor(self.graph, own) for name, own in read.items()}
-        self.inputs = [_value(own, types[name], 1) for name, own in read.items() if name in types]
-        self.place: dict[str, int] = {}
-        if is_matrix:
-            self.inputs = [_value(MATRIX, next(iter(types.values())), len(types))]
-            self.place = {name: j for j, name in enumerate(types)}
-
-    def refuse(self, condition: Tensor, width: int = 1) -> None:
-        """Rows under a condition (n, width) have no prediction."""
-        if width > 1:
-            condition = condition.whole().over("Max") > np.int64(0)
-        if condition not in self.refusals:
-            self.refusals.append(condition)
-
-    def values(self, columns: Sequence[str]) -> Tensor:
-        """Columns side by side, (n, d)."""
-        if not self.place:
-            return side_by_side([self.given[column] for column in columns])
-        places = [self.place[column] for column in columns]
-        matrix = self.given[MATRIX]
-        if places == list(range(len(self.place))):
-            return matrix
-        return matrix.op("Gather", np.array(places), axis=1)
-
-    def numbers(self, columns: Sequence[str]) -> tuple[Tensor, Tensor]:
-        """Numbers of columns, (n, d), and whether each is missing."""
-        for column in columns:
-            if self.kinds[column] == "text":
-                raise Inexpressible(
-                    f"column {column!r} holds text, but the model reads numbers: name its type in "
-                    "types="
-                )
-        x, width = self.values(columns), len(columns)
-        missing, least = x.op("IsNaN"), [self.formula.least.get(column, 0) for column in columns]
-        self.refuse(x.op("IsInf"), width)
-        if any(least):  # below 0, or not above it
-            bounds = np.array([[-np.inf, 0.0, 5e-324][least] for least in least])
-            self.refuse(x < bounds[None, :], width)
-        if not self.formula.takes_missing:
-            self.refuse(missing, width)
-        return x, missing
-
-    def cells(self, cells: Sequence[Cells]) -> Tensor:
-        """The cells of each row, int64 (n, d), of several columns if they are of one kind: see
-        :func:`_batches`."""
-        first = cells[0]
-        if isinstance(first, PairedCells):
-            maps = first.maps[0].astype(np.int64) * first.width, first.maps[1].astype(np.int64)
-            one, other = (self.cells([single]) for single in (first.first, first.second))
-            return one.of(maps[0]) + other.of(maps[1])
-        if isinstance(first, LevelCells):
-            return self._level(first)
-        names = [of_one.column for of_one in cells if not isinstance(of_one, PairedCells)]
-        x, missing = self.numbers(names)
-        if isinstance(first, NumberCells):
-            starts = [of_one.starts for of_one in cells if isinstance(of_one, NumberCells)]
-            padded = np.full((len(starts), max(1, *map(len, starts))), np.inf)
-            for row, own in zip(padded, starts, strict=True):
-                row[: len(own)] = own
-            below = (x.unsqueeze(2) >= padded[None]).whole().over("Sum", axis=2, keep=0)
-            return missing.where(np.int64(0), below + np.int64(1))
-        if first.truncates:
-            x = (x < 0.0).where(x.op("Ceil"), x.op("Floor"))
-        last = np.array([[of_one.size - 1.0 for of_one in cells]])
-        self.refuse(x < 0.0, len(cells))
-        self.refuse(x.op("Floor").eq(x).op("Not"), len(cells))
-        if first.refuses_others:
-            self.refuse(x >= last, len(cells))
-        return missing.where(0.0, x.op("Max", 0.0).op("Min", last)).whole()
-
-    def _level(self, cells: LevelCells) -> Tensor:
-        """The cell of a level: of strings, or of numbers that have their texts."""
-        other = cells.size - 1
-        if self.kinds[cells.column] == "text":
-            at = {level: 1 + i for i, level in enumerate(cells.levels) if _is_unicode(level)}
-            if self.formula.takes_missing:
-                if "" in at:
-                    raise Inexpressible(
-                        f"column {cells.column!r} has the level '', and in ONNX the string '' is "
-                        "the missing value: give that level a name before fit"
-                    )
-                at[""] = 0
-            numbers = np.array([*at.values()], dtype=np.int64)
-            cell = _encoded(self.values([cells.column]), [*at], numbers, other)
-        else:
-            x, missing = self.numbers([cells.column])
-            if A_NUMBER in cells.levels:
-                other = 1 + cells.levels.index(A_NUMBER)
-            kind = self.kinds[cells.column]
-            found = {
-                number_of_level(level, kind, cells.levels): 1.0 + i
-                for i, level in enumerate(cells.levels)
-            }
-            found.pop(None, None)
-            keys = np.array([*found], dtype=np.float64)
-            cell = _encoded(missing.where(0.0, x), keys, np.array([*found.values()]), float(other))
-            cell = missing.where(np.int64(0), cell.whole())
-        if cells.refuses_others:
-            self.refuse(cell.eq(np.int64(other)))
-        return cell
-
-
-def _check_names(names: Sequence[str]) -> None:
-    """Raises ValueError for what the format forbids."""
-    for i, name in enumerate(names):
-        if name in (LABEL, PROBABILITIES):
-            rule = f"outputs of the model are called {LABEL!r} and {PROBABILITIES!r}"
-        elif name in names[:i]:
-            rule = "inputs have different names"
-        elif not name or "\0" in name or not _is_unicode(name):
-            rule = "an input needs a name in Unicode without the character U+0000"
-        else:
-            continue
-        raise ValueError(f"{rule}, got an input {name!r}: give another name in names=")
-
-
-def _is_unicode(text: str) -> bool:
-    return not any("\ud800" <= character <= "\udfff" for character in text)
-
-
-def _value(name: str, kind: int, width: int) -> Any:
-    return helper.make_tensor_value_info(name, kind, ["n", width])
-
-
-def _encoded(x: Tensor, keys: Any, values: NDArray[Any], default: float) -> Tensor:
-    """values[i] where x is keys[i], else the default; no key is −0.0 or NaN."""
-    if not len(keys):
-        return x * 0.0 + default
-    keys = [key.encode() for key in keys] if isinstance(keys, list) else keys
-    kind = TensorProto.STRING if isinstance(keys, list) else TensorProto.DOUBLE
-    return x.op(
-        "LabelEncoder",
-        keys_tensor=helper.make_tensor("keys", kind, [len(keys)], keys),
-        values_tensor=numpy_helper.from_array(values, "values"),
-        default_tensor=numpy_helper.from_array(values.dtype.type([default]), "default"),
-    )
-
-
-# ---- what terms add to the scores, float64 (n, k) ------------------------------------------------
-def _tables(terms: Sequence[CellTable], columns: Columns) -> Tensor:
-    """All tables as one: the sum of its rows."""
-    batches = _batches(terms) if columns.place else [[term] for term in terms]
-    terms = [term for batch in batches for term in batch]
-    sizes = [term.scores.shape[1] for term in terms]
-    table = np.concatenate([term.scores for term in terms], axis=1).T
-    if table.size >= MAX_CELLS:
-        raise Inexpressible(
-            f"the tables have {table.size:,} numbers, and a tensor in ONNX fewer than 2³¹: fit "
-            "fewer columns, levels or classes"
-        )
-    cells = side_by_side([columns.cells([term.cells for term in batch]) for batch in batches])
-    rows = columns.graph.op("Gather", table, cells + np.cumsum([0, *sizes[:-1]])[None, :])
-    return rows.over("Sum", keep=0)
-
-
-def _batches(terms: Sequence[CellTable]) -> list[list[CellTable]]:
-    """Tables whose cells are found together: of codes, and of numbers with similarly many
-    starts."""
-    found: dict[Any, list[CellTable]] = {}
-    for term in terms:
-        cells, key = term.cells, object()
-        if isinstance(cells, NumberCells):
-            found.setdefault(len(cells.starts).bit_length(), []).append(term)
-        elif isinstance(cells, CodeCells):
-            found.setdefault("codes", []).append(term)
-        else:
-            found[key] = [term]
-    return list(found.values())
-
-
-def _polynomials(terms: Sequence[Powers], columns: Columns) -> Tensor:
-    """Σ constant + slope·x − ((x − mean)·scale)² of columns with the same power; nothing for
-    slope·0, or for a missing value."""
-    x, gone = _numbers([term.column for term in terms], terms[0].power, columns)
-    x = gone.where(0.0, x)
-    constant, slope, mean, scale = (
-        np.stack([getattr(term.terms, name) for term in terms])
-        for name in ("constant", "slope", "mean", "scale")
-    )
-    total = gone.where(0.0, 1.0).op("MatMul", constant)
-    if (slope != 0.0).any():
-        impossible = np.isneginf(slope)
-        total = total + x.op("MatMul", np.where(impossible, 0.0, slope))
-        if impossible.any():
-            held = x.eq(0.0).where(0.0, 1.0).op("MatMul", impossible.astype(float))
-            total = (held > 0.0).where(-np.inf, total)
-    if (scale != 0.0).any():
-        r = (x.unsqueeze(2) - mean[None]) * scale[None]
-        total = total - gone.unsqueeze(2).where(0.0, r * r).over("Sum", keep=0)
-    return total
-
-
-def _student(term: StudentTerm, columns: Columns) -> Tensor:
-    x, missing = _numbers([term.column], term.power, columns)
-    z = (x - term.mean[None, :]) * term.scale[None, :]
-    return missing.where(0.0, term.constant[None, :] - term.half[None, :] * (z * z + 1.0).op("Log"))
-
-
-def _numbers(names: list[str], power: Power | None, columns: Columns) -> tuple[Tensor, Tensor]:
-    """Numbers, or their power, and whether each is missing."""
-    x, missing = columns.numbers(names)
-    if power is None:
-        return x, missing
-    if power.kind == "log":
-        return (x > 0.0).where(x, 1.0).op("Log"), missing
-    # eʸ − 1 is exact near 0 as (v − 1)·y / log(v), where v = eʸ is as it is rounded (W. Kahan)
-    positive = x >= 0.0
-    ln = _log1p(x.op("Abs"))
-    exponents = power.exponent, 2.0 - power.exponent
-    y = positive.where(ln * exponents[0], ln * exponents[1])
-    v = y.op("Exp")
-    near = (v > 0.5) & (v < 2.0)
-    log_v = near.where(v, 3.0).op("Log")
-    less = v.eq(1.0).where(y, near.where((v - 1.0) * (y / log_v), v - 1.0))
-    up, down = (ln if e == 0.0 else less / e for e in exponents)
-    return positive.where(up, -down), missing
-
-
-def _log1p(a: Tensor) -> Tensor:
-    """log(1 + a), exact near 0 as a·log(u) / (u − 1), where u = 1 + a is as it is rounded
-    (W. Kahan)."""
-    u = a + 1.0
-    is_one = u.eq(1.0)
-    return is_one.where(a, u.op("Log") * (a / (is_one.where(2.0, u) - 1.0)))
-
-
-def _mixture(term: Mixture, columns: Columns) -> Tensor:
-    """See PooledTerms."""
-    terms = term.terms
-    x, missing = columns.numbers([term.column])
-    z = (x - terms.mean[None, :]) * terms.scale[None, :]
-    masses = terms.constant[None, :] - z * z
-    if len(terms.low):
-        at = ((x >= terms.low[None, :]) & (x < terms.high[None, :])).whole()
-        atom = (at * np.arange(1, len(terms.low) + 1)[None, :]).over("Max")
-        of_atom = atom.of(np.concatenate([np.zeros((1, len(terms.mean))), terms.atoms]))
-        masses = (atom > np.int64(0)).where(of_atom, masses)
-    return missing.where(0.0, _pooled(masses, terms.share, terms.shift))
-
-
-def _pooled(masses: Tensor, share: float, shift: Array) -> Tensor:
-    """log(M_c + share·Σ M) − shift_c of all log M; 0 where all M are 0."""
-    top = masses.over("Max")
-    nothing = top <= -np.inf
-    own = (masses - nothing.where(0.0, top)).op("Exp")
-    pooled = (own + own.over("Sum") * float(share)).op("Log") + top - shift[None, :]
-    return nothing.where(0.0, pooled)
-
-
-def _counts(term: CountTerm, columns: Columns) -> Tensor:
-    """The table where the count is in it, the tail beyond it."""
-    size = term.cells.size - 1.0
-    x, missing = columns.numbers([term.cells.column])
-    columns.refuse(x > term.most)
-    columns.refuse((x > 0.0) & x.op("Floor").eq(x).op("Not"))
-    beyond = x >= size
-    nothing = missing | (x < 0.0) | beyond
-    cell = nothing.where(0.0, x + 1.0).whole()
-    return beyond.where(_tail(beyond.where(x, size), term.tail), cell.of(term.scores.T))
-
-
-def _tail(y: Tensor, tail: CountTail) -> Tensor:
-    """See CountTail."""
-    mean, size = tail.mean[None, :], tail.size[None, :]
-
-    def correction(z: Tensor) -> Tensor:
-        square = z * z
-        return (1.0 / 12.0 - (1.0 / 360.0 - 1.0 / 1260.0 / square) / square) / z
-
-    shared = y.op("Log") * 0.5 + correction(y)
-    odds = (y + size) / y * (mean / (size + mean))
-    rising = _log1p(y / size) * (size - 0.5)
-    masses = y * odds.op("Log") + tail.constant[None, :] + rising - shared + correction(y + size)
-    return masses if tail.share is None else _pooled(masses, tail.share, tail.shift)
-
-
-def _together(term: Triangular, columns: Columns) -> Tensor:
-    """Columns given those before them: the residuals by the pattern of missing values."""
-    x, gone = columns.numbers(term.columns)
-    absent = [gone.op("Gather", np.array([j]), axis=1) for j in range(len(term.columns))]
-    if term.every:
-        columns.refuse(gone, len(absent))
-    n_classes, parts, squares = len(term.mean), [], []
-    apart = gone.unsqueeze(1).where(0.0, x.unsqueeze(1) - term.mean[None])  # (n, k, d)
-    for j, steps in enumerate(term.steps):
-        weights = np.zeros((len(steps), n_classes, len(term.columns)))
-        for of_step, step in zip(weights, steps, strict=True):
-            of_step[:, [*step.given, j]] = step.weights
-        pattern: Any = np.zeros((1, 1), dtype=np.int64)
-        if len(steps) > 1:
-            bits = np.where(np.arange(len(term.columns)) < j, 1 << np.arange(len(term.columns)), 0)
-            pattern = gone.where(np.int64(0), bits[None, :].astype(np.int64)).over("Sum")
-        pattern = columns.graph.op("Identity", pattern)
-        r = (pattern.of(weights) * apart).over("Sum", axis=2, keep=0)
-        constant = pattern.of(np.stack([step.constant for step in steps]))
-        parts.append(absent[j].where(0.0, constant))
-        squares.append(absent[j].where(0.0, r * r))
-    constants, square = sum(parts[1:], parts[0]), sum(squares[1:], squares[0])
-    if term.freedom is None:
-        return constants - square * 0.5
-    nu = term.freedom[None, :]
-    n = gone.where(0.0, 1.0).over("Sum")
-    return constants - (n + nu) * 0.5 * (square / nu + 1.0).op("Log")
+MIN_LABEL = np.iinfo(np.int64).min
 
 
 # ---- from scores to probabilities and labels -----------------------------------------------------
 def _scores(columns: Columns) -> Tensor:
     """The scores, (n, k)."""
-    terms = written(columns.formula.terms)
-    tables = [term for term in terms if isinstance(term, CellTable)]
-    plain = [term for term in terms if isinstance(term, Powers) and term.power is None]
-    parts = [_tables(tables, columns)] if tables else []
-    parts += [_polynomials(plain, columns)] if plain else []
-    for term in terms:
-        if isinstance(term, Powers) and term.power is not None:
-            parts.append(_polynomials([term], columns))
-        elif isinstance(term, Mixture):
-            parts.append(_mixture(term, columns))
-        elif isinstance(term, StudentTerm):
-            parts.append(_student(term, columns))
-        elif isinstance(term, CountTerm):
-            parts.append(_counts(term, columns))
-        elif isinstance(term, Triangular):
-            parts.append(_together(term, columns))
+    parts = added(written(columns.formula.terms), columns)
     offset = columns.graph.constant(columns.formula.offset[None, :])
     if not parts:
         return offset.op("Expand", columns.values([*columns.formula.kinds][:1]).op("Shape"))
@@ -612,13 +111,13 @@ def _label_values(formula: Formula) -> tuple[NDArray[Any], Any]:
     strings = [label for label in labels if isinstance(label, str)]
     if len(strings) == len(labels):
         for label in strings:
-            if not _is_unicode(label) or "\0" in label:
+            if not is_unicode(label) or "\0" in label:
                 raise Inexpressible(f"ONNX has no string for the label {label!r}: rename it")
         return np.array(labels, dtype=object), np.array("", dtype=object)
     if all(isinstance(label, bool) for label in labels):
         return np.array(labels), False
-    if all(type(label) is int and LEAST < label < 2**63 for label in labels):
-        return np.array(labels, dtype=np.int64), np.int64(LEAST)
+    if all(type(label) is int and MIN_LABEL < label < 2**63 for label in labels):
+        return np.array(labels, dtype=np.int64), np.int64(MIN_LABEL)
     if all(isinstance(label, float) for label in labels):
         return np.array(labels, dtype=np.float64), np.nan
     raise Inexpressible(
@@ -688,10 +187,15 @@ def write(
     ]
     outputs = [
         helper.make_tensor_value_info(LABEL, helper.np_dtype_to_tensor_dtype(labels.dtype), ["n"]),
-        _value(PROBABILITIES, TensorProto.DOUBLE, len(labels)),
+        value_info(PROBABILITIES, TensorProto.DOUBLE, len(labels)),
     ]
     whole = helper.make_graph(graph.nodes, "tallybayes", columns.inputs, outputs, graph.constants)
     opsets = [helper.make_opsetid("", opset), helper.make_opsetid(ML, ML_VERSION)]
     model = helper.make_model_gen_version(whole, opset_imports=opsets, producer_name="tallybayes")
     checker.check_model(model, full_check=True)
     return model
+
+
+def saved(written: ModelProto, path: str) -> dict[str, bytes]:
+    """The file of a model."""
+    return {path: written.SerializeToString()}

@@ -13,7 +13,7 @@ from tallybayes.export.form import form_of, json_of
 from tallybayes.export.written import labels_of
 from tallybayes.score import Formula
 
-__all__ = ["write"]
+__all__ = ["saved", "write"]
 
 END = """
 
@@ -48,3 +48,8 @@ def write(formula: Formula, *, names: Mapping[str, str] | None = None) -> str:
     """
     form, labels = json_of(form_of(formula, names=names)), json_of(labels_of(formula))
     return _evaluator() + END.format(form=form, labels=labels)
+
+
+def saved(written: str, path: str) -> dict[str, bytes]:
+    """The file of a module."""
+    return {path: written.encode()}

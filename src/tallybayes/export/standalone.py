@@ -59,7 +59,8 @@ def plain(value: Any) -> Value:
     if isinstance(value, datetime.date):
         return float(value.toordinal() - MIDNIGHT.toordinal())
     if isinstance(value, datetime.time):
-        return value.hour * 3600.0 + value.minute * 60.0 + value.second + value.microsecond / 1e6
+        minutes = value.hour * 60.0 + value.minute
+        return minutes * 60.0 + value.second + value.microsecond / 1e6
     if isinstance(value, datetime.timedelta):
         return value.total_seconds()
     if isinstance(value, Real) or hasattr(value, "as_tuple"):  # a Decimal

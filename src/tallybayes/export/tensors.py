@@ -1,0 +1,168 @@
+"""Tensors of an ONNX graph as operands, so that a formula is arithmetic.
+
+The operators are those of ai.onnx 18 and ai.onnx.ml 4 that runtimes have in float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+try:
+    from onnx import ModelProto as ModelProto
+    from onnx import TensorProto as TensorProto
+    from onnx import checker as checker
+    from onnx import defs as defs
+    from onnx import helper as helper
+    from onnx import numpy_helper as numpy_helper
+except ImportError as error:
+    raise ModuleNotFoundError(
+        f"ONNX models are written by onnx ({error}): pip install 'tallybayes[onnx]'", name="onnx"
+    ) from error
+
+__all__ = [
+    "ML",
+    "ML_VERSION",
+    "OPSET",
+    "Graph",
+    "Tensor",
+    "side_by_side",
+    "value_info",
+]
+
+ML, ML_VERSION = "ai.onnx.ml", 4
+OPSET = 18  # the oldest in which every operator takes float64
+
+
+class Graph:
+    """Nodes and constants. What is asked twice is computed once.
+
+    Parameters
+    ----------
+    taken : collection of str
+        Names of inputs and outputs, with which no other tensor begins.
+    """
+
+    def __init__(self, taken: Collection[str]) -> None:
+        self.prefix = "t"
+        while any(name.startswith(self.prefix) for name in taken):
+            self.prefix += "_"
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+        self._known: dict[Any, Tensor] = {}
+
+    def constant(self, value: Any) -> Tensor:
+        array = np.ascontiguousarray(value) if np.ndim(value) else np.asarray(value)
+        data = tuple(array.tolist()) if array.dtype.kind == "O" else array.tobytes()
+        key = (array.dtype.str, array.shape, data)
+        if key not in self._known:
+            self._known[key] = Tensor(self, f"{self.prefix}_{len(self.constants)}")
+            self.constants.append(numpy_helper.from_array(array, self._known[key].name))
+        return self._known[key]
+
+    def op(self, kind: str, *inputs: Any, **attributes: Any) -> Tensor:
+        """The result of an operator; arrays and numbers among the inputs are constants."""
+        tensors = [x if isinstance(x, Tensor) else self.constant(x) for x in inputs]
+        names = [tensor.name for tensor in tensors]
+        key = (kind, *names, repr(attributes))
+        if key not in self._known:
+            self._known[key] = Tensor(self, f"{self.prefix}{len(self.nodes)}")
+            domain = {"domain": ML} if kind == "LabelEncoder" else {}
+            node = helper.make_node(kind, names, [self._known[key].name], **domain, **attributes)
+            self.nodes.append(node)
+        return self._known[key]
+
+
+class Tensor:
+    """A tensor of a graph. Operators between tensors, arrays and numbers make nodes."""
+
+    __array_ufunc__ = None  # an array on the left leaves the operator to the tensor
+
+    def __init__(self, graph: Graph, name: str) -> None:
+        self.graph, self.name = graph, name
+
+    def op(self, kind: str, *others: Any, **attributes: Any) -> Tensor:
+        return self.graph.op(kind, self, *others, **attributes)
+
+    def __add__(self, other: Any) -> Tensor:
+        return self.op("Add", other)
+
+    def __sub__(self, other: Any) -> Tensor:
+        return self.op("Sub", other)
+
+    def __mul__(self, other: Any) -> Tensor:
+        return self.op("Mul", other)
+
+    def __truediv__(self, other: Any) -> Tensor:
+        return self.op("Div", other)
+
+    def __radd__(self, other: Any) -> Tensor:
+        return self.graph.op("Add", other, self)
+
+    def __rsub__(self, other: Any) -> Tensor:
+        return self.graph.op("Sub", other, self)
+
+    def __rmul__(self, other: Any) -> Tensor:
+        return self.graph.op("Mul", other, self)
+
+    def __rtruediv__(self, other: Any) -> Tensor:
+        return self.graph.op("Div", other, self)
+
+    def __neg__(self) -> Tensor:
+        return self.op("Neg")
+
+    def __lt__(self, other: Any) -> Tensor:
+        return self.op("Less", other)
+
+    def __le__(self, other: Any) -> Tensor:
+        return self.op("LessOrEqual", other)
+
+    def __gt__(self, other: Any) -> Tensor:
+        return self.op("Greater", other)
+
+    def __ge__(self, other: Any) -> Tensor:
+        return self.op("GreaterOrEqual", other)
+
+    def __or__(self, other: Tensor) -> Tensor:
+        return self.op("Or", other)
+
+    def __and__(self, other: Tensor) -> Tensor:
+        return self.op("And", other)
+
+    def eq(self, other: Any) -> Tensor:
+        return self.op("Equal", other)
+
+    def where(self, yes: Any, no: Any) -> Tensor:
+        """`yes` under this condition, else `no`."""
+        return self.op("Where", yes, no)
+
+    def whole(self) -> Tensor:
+        return self.op("Cast", to=TensorProto.INT64)
+
+    def real(self) -> Tensor:
+        return self.op("Cast", to=TensorProto.DOUBLE)
+
+    def over(self, kind: str, axis: int = 1, keep: int = 1) -> Tensor:
+        """Reduced over an axis: "Sum", "Max", …"""
+        return self.op(f"Reduce{kind}", np.array([axis]), keepdims=keep)
+
+    def unsqueeze(self, axis: int) -> Tensor:
+        return self.op("Unsqueeze", np.array([axis]))
+
+    def of(self, table: Any) -> Tensor:
+        """table[self], in place of the last axis, of length 1, where the table has several."""
+        found = self.graph.op("Gather", table, self)
+        return found.op("Squeeze", np.array([1])) if np.ndim(table) > 1 else found
+
+
+def side_by_side(tensors: Sequence[Tensor]) -> Tensor:
+    """Tensors (n, …) as one."""
+    first, *others = tensors
+    return first.op("Concat", *others, axis=1) if others else first
+
+
+def value_info(name: str, kind: int, width: int) -> Any:
+    """An input or output (n, width)."""
+    return helper.make_tensor_value_info(name, kind, ["n", width])

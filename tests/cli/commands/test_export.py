@@ -1,0 +1,42 @@
+"""``tallybayes export``: the file predicts what predict predicts."""
+
+from __future__ import annotations
+
+import runpy
+
+import pytest
+
+ROWS = "age,job,buys\n20,cook,yes\n30,nurse,no\n25,cook,yes\n50,nurse,no\n41,,no\n22,cook,yes\n"
+
+
+@pytest.fixture
+def model(run, tmp_path):
+    (tmp_path / "rows.csv").write_text(ROWS)
+    run("fit", "rows.csv", "-t", "buys", "--plain", "-o", "m.tally", "--no-estimate")
+    return "m.tally"
+
+
+def test_a_module_of_python(run, model, tmp_path):
+    assert run("export", model, "-o", "m.py").out == "Saved m.py\n"
+    predict = runpy.run_path(str(tmp_path / "m.py"))["predict"]
+    rows = [(20.0, "cook"), (30.0, "nurse"), (25.0, "cook"), (50.0, "nurse"), (41.0, None)]
+    found = [predict({"age": age, "job": job}) for age, job in rows]
+    assert found == run("predict", model, "rows.csv").out.split()[1:6]
+
+
+def test_the_ending_says_what_is_written(run, model, tmp_path):
+    assert run("export", model, "-o", "m.mjs").out == "Saved m.mjs and m.d.mts\n"
+    assert "export const predict" in (tmp_path / "m.mjs").read_text()
+    assert 'export type Label = "no" | "yes"' in (tmp_path / "m.d.mts").read_text()
+    assert run("export", model, "-o", "m.onnx").out == "Saved m.onnx\n"
+    assert (tmp_path / "m.onnx").stat().st_size > 1000
+    error = run("export", model, "-o", "m.txt", code=1).err
+    assert "one of .onnx, .py, .mjs, .js" in error
+
+
+def test_a_file_is_replaced_with_force_only(run, model, tmp_path):
+    (tmp_path / "m.py").write_text("mine")
+    assert "--force" in run("export", model, "-o", "m.py", code=2).err
+    assert (tmp_path / "m.py").read_text() == "mine"
+    run("export", model, "-o", "m.py", "--force")
+    assert "predict_proba" in (tmp_path / "m.py").read_text()
