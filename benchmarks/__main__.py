@@ -20,6 +20,10 @@ COMMANDS = {
     "sources": ("benchmarks.scale.sources", "learning from Parquet and CSV beside decoding them"),
     "readers": ("benchmarks.readers", "which files other readers read as ours, and how fast"),
     "sql": ("benchmarks.sql.command", "scoring in SQL beside predict and nested CASE"),
+    "back-ends": (
+        "benchmarks.back_ends",
+        "models in ONNX, Python and JavaScript",
+    ),
     "start": ("benchmarks.start.command", "how soon the command line has answered"),
     "first": ("benchmarks.first.command", "the first prediction of 3,000 columns and 500 classes"),
     "report": ("benchmarks.report.command", "reports by time, size and loading, and pictures"),

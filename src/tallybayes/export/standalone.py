@@ -80,6 +80,17 @@ def text_of(value: float, dates: bool) -> str:
     return str(int(value)) if abs(value) < WHOLE and value == int(value) else repr(value)
 
 
+def number_of(text: str, dates: bool) -> float | None:
+    """The number that a string stands for, as True for 1, or a date in ISO 8601."""
+    if text in ("True", "False") and not dates:
+        return float(text == "True")
+    try:
+        number = plain(datetime.datetime.fromisoformat(text)) if dates else float(text)
+    except ValueError:
+        return None
+    return number if isinstance(number, float) and math.isfinite(number) else None
+
+
 def reader(column: Mapping[str, Any]) -> Entry:
     """What gives the entry of a value, and the value as a number or string."""
     missing, other, first, least = (
@@ -94,12 +105,26 @@ def reader(column: Mapping[str, Any]) -> Entry:
 
     def entry(given: Any) -> tuple[int, Value]:
         kind = given.__class__
-        value: Any = given if kind is str or (kind is float and given == given) else plain(given)
+        value: Any
+        if kind is str:
+            found = at.get(given, other)
+            if found >= 0 and starts is None:
+                return found, given
+            value = given
+        elif (kind is float and given == given) or (kind is int and -WHOLE < given < WHOLE):
+            value = given * 1.0
+        else:
+            value = plain(given)
         if value is None:
             if missing == -2:
                 raise refusal(given)
             return missing, None
-        if value.__class__ is not str and starts is not None:
+        if starts is not None and (value.__class__ is not str or value not in at):
+            value = number_of(value, dates) if value.__class__ is str else value
+            if value is None or (isinstance(given, datetime.date) and not dates):
+                if other == -2:
+                    raise refusal(given)
+                return other, None
             if value - value != 0.0 or (least and (value < 0.0 or (value == 0.0 and least > 1))):
                 raise refusal(given)
             found = first + bisect_right(starts, value)

@@ -84,6 +84,8 @@ const firstLargest = (values) => {
   return best;
 };
 
+const NUMBER = /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i;
+
 class Score {
   constructor(form) {
     Object.assign(this, unpack(form));
@@ -97,14 +99,19 @@ class Score {
   // A value as the model has it: a number, a string, or null; of a column of dates days since 1970.
   value(column, given) {
     if (given === undefined || given === null || Number.isNaN(given)) return null;
-    if (typeof given === "boolean") return given ? "True" : "False";
+    if (typeof given === "boolean") return column.starts ? Number(given) : given ? "True" : "False";
     if (typeof given === "bigint") return column.starts ? Number(given) : given.toString();
     if (given instanceof Date) {
       const days = given / 864e5;
       if (Number.isNaN(days)) return null;
-      return column.starts ? days : R.dateText(days);
+      return column.starts && column.dates ? days : R.dateText(days);
     }
-    if (!column.dates || !column.starts || typeof given !== "string" || !/^\d{4}-\d\d-\d\d/.test(given)) return given;
+    if (!column.starts || typeof given !== "string" || column.at.has(given)) return given;
+    if (!column.dates) {
+      if (given === "True" || given === "False") return Number(given === "True");
+      return NUMBER.test(given) && Number.isFinite(Number(given)) ? Number(given) : given;
+    }
+    if (!/^\d{4}-\d\d-\d\d/.test(given)) return given;
     const zoned = given.length <= 10 || /(Z|[+-]\d\d:?\d\d)$/.test(given);
     const days = Date.parse(zoned ? given : `${given.replace(" ", "T")}Z`) / 864e5;
     return Number.isNaN(days) ? given : days;
