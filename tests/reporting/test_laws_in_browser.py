@@ -87,3 +87,16 @@ def test_a_number_that_the_family_refuses_is_refused_by_the_page(opened):
     page.fill("#try textarea", '{"log": 1, "events": -2}')
     page.click("#try button:has-text('Fill in')")
     assert "negative" in page.inner_text("#try .error")
+
+
+def test_the_page_scores_what_a_row_has_of_numbers_that_are_read_together(opened):
+    rng = np.random.default_rng(3)
+    y = rng.choice(["a", "b"], 300)
+    x = rng.normal((y == "b")[:, None], 1.0, (300, 3)) @ rng.normal(size=(3, 3))
+    X = pd.DataFrame(x, columns=["u", "v", "w"]).mask(rng.random((300, 3)) < 0.2)
+    model = NaiveBayes(columns={("u", "v", "w"): Gaussian(covariance="full")}).fit(X, y)
+    page = opened(model.report(X, y).html).page
+    asked = [{k: v for k, v in row.items() if v == v} for row in X[:60].to_dict("records")]
+    assert {len(row) for row in asked} >= {1, 2, 3}
+    found = page.evaluate("(rows) => rows.map((row) => tallybayes.predict(row).proba)", asked)
+    np.testing.assert_allclose(found, model.predict_proba(X[:60]), rtol=0, atol=1e-9)
