@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from export.back_ends import JavaScript, Python, node
-from tallybayes import CategoricalNB, MultinomialNB, NaiveBayes
+from tallybayes import CategoricalNB, GaussianNB, MultinomialNB, NaiveBayes
 from tallybayes.families import Categorical
 
 DAYS = [datetime.date(2020, 1, 1) + datetime.timedelta(days=20 * i) for i in range(8)]
@@ -111,6 +111,16 @@ def test_refusals_name_the_column():
             module["predict"](row)
     with pytest.raises(ValueError, match="names= gives two columns one name"):
         model.to_python(names=["u", "u"])
+
+
+@pytest.mark.parametrize("family", [MultinomialNB, GaussianNB, CategoricalNB], ids=repr)
+def test_many_columns_are_a_few_times_the_model_file(family, tmp_path):
+    rng = np.random.default_rng(0)
+    model = family().fit(rng.integers(0, 4, (600, 300)), rng.integers(0, 10, 600))
+    model.save(tmp_path / "model.tally")
+    [*paths] = [*model.export(tmp_path / "model.py"), *model.export(tmp_path / "model.mjs")]
+    size = (tmp_path / "model.tally").stat().st_size
+    assert all((tmp_path / path).stat().st_size < 3 * size for path in paths)
 
 
 @pytest.fixture(scope="module")

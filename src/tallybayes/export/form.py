@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Mapping
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ from tallybayes.score import (
 )
 from tallybayes.tables.columns import entries_of_bits
 
-__all__ = ["exact", "form_of", "json_of"]
+__all__ = ["compact", "exact", "form_of", "json_of"]
 
 Array = NDArray[np.float64]
 
@@ -123,6 +124,67 @@ def form_of(
             "most": correction.most,
         },
     }
+
+
+# ---- the same in fewer letters -------------------------------------------------------------------
+def compact(form: dict[str, Any]) -> dict[str, Any]:
+    """A form whose columns share what all of them have, and whose terms of one kind that follow
+    one another are one array; a missing value that is refused has no row in a table."""
+    columns = [dict(column) for column in form["columns"]]
+    paired = {j for term in form["terms"] if term["kind"] != "cells" for j in term["columns"]}
+    terms = []
+    for term in form["terms"]:
+        column = columns[term["columns"][0]]
+        needless = column["missing"] == REFUSED_ENTRY and column["firstNumber"] == 1
+        if term["kind"] == "cells" and needless and term["columns"][0] not in paired:
+            column["firstNumber"] = 0
+            column["entries"] = [entry - 1 for entry in column["entries"]]
+            column["other"] = max(column["other"] - 1, REFUSED_ENTRY)
+            term = term | {"table": exact(_array(term["table"])[1:])}
+        terms.append(term)
+    common = {
+        key: value
+        for key, value in (columns[0].items() if columns else ())
+        if all(key in column and column[key] == value for column in columns)
+    }
+    runs: list[dict[str, Any]] = []
+    for kind, run in groupby(terms, _kind_of_run):
+        found = list(run)
+        runs += found if kind is None or len(found) == 1 else [_run(kind, found)]
+    rest = [{k: v for k, v in column.items() if k not in common} for column in columns]
+    return form | {"common": common, "columns": rest, "terms": runs}
+
+
+def _array(packed: dict[str, Any]) -> Array:
+    values = np.frombuffer(base64.b64decode(packed["b64"]), dtype="<f8")
+    return values.reshape(packed["shape"])
+
+
+def _kind_of_run(term: dict[str, Any]) -> str | None:
+    """What terms that are one array have in common; None of others."""
+    if term["kind"] == "cells":
+        return "cells"
+    is_plain = term["kind"] == "law" and not {"transform", "pooled"} & term.keys()
+    if is_plain and term["law"] == "quadratic" and not _array(term["beside"]).any():
+        return "quadratic"
+    return None
+
+
+def _run(kind: str, terms: list[dict[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "kind": "run",
+        "of": kind,
+        "columns": [term["columns"][0] for term in terms],
+    }
+    if kind == "cells":
+        tables = [_array(term["table"]) for term in terms]
+        return found | {"sizes": list(map(len, tables)), "table": exact(np.concatenate(tables))}
+    for name in ("mean", "constant", "slope", "scale"):
+        none = exact(np.zeros_like(_array(terms[0]["mean"])))
+        values = np.stack([_array(term.get(name, none)) for term in terms])
+        if values.any():
+            found[name] = exact(values)
+    return found
 
 
 # ---- terms ---------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from tallybayes.export.form import form_of, json_of
+from tallybayes.export.form import compact, form_of, json_of
 from tallybayes.export.written import labels_of
 from tallybayes.score import Formula, Inexpressible
 
@@ -109,7 +109,7 @@ def write(formula: Formula, *, names: Mapping[str, str] | None = None) -> JavaSc
         for column, kind in zip(form["columns"], _kinds(formula), strict=True)
     ]
     scripts = "\n".join(f"{{\n{script}}}" for script in evaluator())
-    code = CODE.format(scripts=scripts, form=json_of(form), labels=json_of(labels))
+    code = CODE.format(scripts=scripts, form=json_of(compact(form)), labels=json_of(labels))
     types = " | ".join(json_of(label) for label in labels)
     return JavaScript(code, TYPES.format(labels=types, columns="\n".join(columns)))
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
-from tallybayes.export.form import form_of, json_of
+from tallybayes.export.form import compact, form_of, json_of
 from tallybayes.export.written import labels_of
 from tallybayes.score import Formula
 
@@ -46,7 +46,7 @@ def write(formula: Formula, *, names: Mapping[str, str] | None = None) -> str:
     Inexpressible
         For what Python computes with this package alone.
     """
-    form, labels = json_of(form_of(formula, names=names)), json_of(labels_of(formula))
+    form, labels = json_of(compact(form_of(formula, names=names))), json_of(labels_of(formula))
     return _evaluator() + END.format(form=form, labels=labels)
 
 

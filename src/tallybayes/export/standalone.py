@@ -14,6 +14,7 @@ from array import array
 from base64 import b64decode
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 from numbers import Real
 from sys import byteorder
 from typing import Any
@@ -28,15 +29,19 @@ MIDNIGHT = datetime.datetime(1970, 1, 1)
 WHOLE = 2.0**64  # below it a whole number is a level by its digits
 
 
-def floats(packed: Mapping[str, Any]) -> array[float]:
+def floats(packed: Any) -> Sequence[float]:
+    if isinstance(packed, tuple):
+        return packed
     found = array("d", b64decode(packed["b64"]))
     if byteorder == "big":
         found.byteswap()
     return found
 
 
-def rows_of(packed: Mapping[str, Any]) -> list[tuple[float, ...]]:
+def rows_of(packed: Any) -> list[tuple[float, ...]]:
     """The rows of a matrix."""
+    if isinstance(packed, list):
+        return packed
     flat, width = floats(packed), packed["shape"][-1]
     return [tuple(flat[i : i + width]) for i in range(0, len(flat), width)]
 
@@ -171,9 +176,8 @@ def law(term: Mapping[str, Any]) -> Term:
     j: int = term["columns"][0]
     beside = rows_of(term["beside"])
     names = ("mean", "constant", "slope", "scale", "half", "size")
-    columns = [floats(term[name]) if name in term else None for name in names]
-    k = len(beside[0])
-    parameters = list(zip(*(column or [None] * k for column in columns)))
+    nothing = [None] * len(beside[0])
+    parameters = list(zip(*(floats(term[n]) if n in term else nothing for n in names)))
     density = {"counts": counts, "student": student, "quadratic": quadratic}[term["law"]]
     power, pooled = term.get("transform"), None
     if "pooled" in term:
@@ -198,6 +202,25 @@ def law(term: Mapping[str, Any]) -> Term:
         return [a + b for a, b in zip(found, other)]
 
     return added
+
+
+def single(term: Mapping[str, Any], k: int) -> list[Mapping[str, Any]]:
+    """A run of terms, whose arrays are one, as the terms."""
+    if term["kind"] != "run":
+        return [term]
+    if term["of"] == "cells":
+        rows, ends = rows_of(term["table"]), accumulate(term["sizes"])
+        tables = [rows[end - size : end] for end, size in zip(ends, term["sizes"])]
+        pairs = zip(term["columns"], tables)
+        return [{"kind": "cells", "columns": [j], "table": table} for j, table in pairs]
+    names = ("mean", "constant", "slope", "scale")
+    none = (0.0,) * k
+    arrays = {n: rows_of(term[n]) if n in term else [none] * len(term["columns"]) for n in names}
+    return [
+        {"kind": "law", "law": term["of"], "columns": [j], "beside": [none, none]}
+        | {name: arrays[name][i] for name in names}
+        for i, j in enumerate(term["columns"])
+    ]
 
 
 def quadratic(x: float, mean: float, constant: float, slope: Any, scale: float, *_: Any) -> float:
@@ -323,8 +346,10 @@ class Model:
         kinds = {"cells": cells, "pair": pair, "law": law, "group": group}
         self.classes: list[Any] = json.loads(labels)
         self.base = tuple(floats(form["base"]))
-        self.columns = [(column["name"], reader(column)) for column in form["columns"]]
-        self.terms = [kinds[term["kind"]](term) for term in form["terms"]]
+        columns = [form["common"] | column for column in form["columns"]]
+        self.columns = [(column["name"], reader(column)) for column in columns]
+        terms = [part for term in form["terms"] for part in single(term, len(self.base))]
+        self.terms = [kinds[term["kind"]](term) for term in terms]
         self.link: dict[str, Any] = {
             name: floats(value) if isinstance(value, dict) else value
             for name, value in form["link"].items()

@@ -86,10 +86,30 @@ const firstLargest = (values) => {
 
 const NUMBER = /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i;
 
+// A run of terms, whose arrays are one, as the terms.
+const single = (term, k) => {
+  if (term.kind !== "run") return [term];
+  let at = 0;
+  return term.columns.map((j, i) => {
+    if (term.of === "cells") {
+      const start = at;
+      at += term.sizes[i] * k;
+      return { kind: "cells", columns: [j], table: term.table.subarray(start, at) };
+    }
+    const found = { kind: "law", law: term.of, columns: [j], beside: new Float64Array(2 * k) };
+    for (const name of ["mean", "constant", "slope", "scale"]) {
+      found[name] = term[name] ? term[name].subarray(i * k, (i + 1) * k) : new Float64Array(k);
+    }
+    return found;
+  });
+};
+
 class Score {
   constructor(form) {
     Object.assign(this, unpack(form));
     this.nClasses = this.base.length;
+    this.columns = this.columns.map((column) => ({ ...this.common, ...column }));
+    this.terms = this.terms.flatMap((term) => single(term, this.nClasses));
     this.place = new Map(this.columns.map((column, j) => [column.name, j]));
     for (const column of this.columns) {
       column.at = new Map(column.levels.map((level, i) => [level, column.entries[i]]));
