@@ -10,7 +10,7 @@ WORKERS ?= 2
 
 .DELETE_ON_ERROR:
 .PHONY: help demo examples test ready lint types layers sanitize unit laws bench clean
-.PHONY: compilers mutants wheel workflows test-lowest test-newest
+.PHONY: compilers mutants wheel workflows test-lowest test-newest docs docs-open docs-look links
 unexport PYTHONPATH PYTHONHOME
 
 venv := .venv
@@ -26,6 +26,7 @@ state := $(shell find src cmake CMakeLists.txt pyproject.toml README.md LICENSE 
 # what the demonstration and the examples need, and what the checks need besides
 package := $(venv)/installed-$(state)
 checks := $(venv)/tools-$(state)
+site := $(venv)/site-$(state)
 wheels := build/wheels/$(state)
 
 # nothing is compiled to bytecode before it is imported: most modules of a library never are
@@ -101,6 +102,22 @@ laws: $(checks)
 bench: $(checks)
 	$(python) -m benchmarks speed
 
+# the documentation, in English and Chinese, in build/docs; its search needs a server
+docs: $(site)
+	$(python) tools/docs.py build
+
+docs-open: docs
+	$(python) tools/docs.py serve
+
+# its pages in a browser: nothing that fails, scrolls sideways or is closed to a screen reader
+docs-look: docs
+	$(python) $(install) --group docs-look
+	$(python) tools/docs_look.py
+
+# every address outside, with the files that name it; nothing is fetched
+links:
+	$(PYTHON) tools/docs.py links
+
 clean:
 	rm -rf .venv .venv-lowest .venv-newest build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
@@ -115,13 +132,18 @@ $(venv)/made:
 # A wheel that was built of the same source is installed again without a compiler. Its build directory
 # is one of its own: an editable install of this checkout keeps another.
 $(package): $(venv)/made
-	@rm -f $(venv)/installed-* $(venv)/tools-*
+	@rm -f $(venv)/installed-* $(venv)/tools-* $(venv)/site-*
 	@ls $(wheels)/*.whl > /dev/null 2>&1 || { \
 		echo 'Compiling tallybayes takes a minute or two'; \
 		$(python) $(pip) wheel --quiet --no-deps --wheel-dir $(wheels) \
 			--config-settings=build-dir=build/release .; }
 	$(python) $(install) --force-reinstall --no-deps $(wheels)/*.whl
 	$(python) $(install) "$$(ls $(wheels)/*.whl)[cli,duckdb,plots]"
+	@touch $@
+
+$(site): $(package)
+	$(python) $(install) "$$(ls $(wheels)/*.whl)[cli,duckdb,plots,report,sql]"
+	$(python) $(install) --group docs
 	@touch $@
 
 $(checks): $(package)

@@ -256,14 +256,11 @@ def progress(*, writes_output: bool = False) -> Iterator[None]:
         is a file: a terminal, or what reads a pipe, would print beside it.
     """
     console = Console(file=sys.stderr)
-    if _quiet or not console.is_terminal or (writes_output and not _is_file(sys.stdout)):
+    hidden = _quiet or os.environ.get("TALLYBAYES_PROGRESS") == "0" or not console.is_terminal
+    if hidden or (writes_output and not _is_file(sys.stdout)):
         yield
         return
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=20),
-        TimeRemainingColumn(),
-    )
+    columns = TextColumn("{task.description}", markup=False), BarColumn(20), TimeRemainingColumn()
     # standard output is left alone: it may be a file, and rich would send it to standard error
     shown = Progress(*columns, console=console, transient=True, redirect_stdout=False)
     with shown, on_progress(Bar(shown).hear):

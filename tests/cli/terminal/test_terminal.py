@@ -44,7 +44,9 @@ def shown_at_once(monkeypatch):
     monkeypatch.setattr(Progress, "update", drawn)
 
 
-def test_the_bar_tells_the_steps_of_learning_weights(terminal, run, files, shown_at_once):
+def test_the_bar_tells_the_steps_of_learning_weights(
+    terminal, run, files, shown_at_once, monkeypatch
+):
     words = ("fit", "comma.csv", "--target", "buys", "-o", "m.tally")
     for command in (words, ("reweight", "m.tally", "comma.csv")):
         sent = CONTROL.sub("", terminal(*command, width=120))
@@ -54,6 +56,8 @@ def test_the_bar_tells_the_steps_of_learning_weights(terminal, run, files, shown
     assert "learning" not in CONTROL.sub(
         "", terminal("fit", "-q", *words[1:], "--force", width=120)
     )
+    monkeypatch.setenv("TALLYBAYES_PROGRESS", "0")
+    assert "learning weights:" not in CONTROL.sub("", terminal(*words, "--force", width=120))
     assert run(*words, "--force").err == ""
 
 
