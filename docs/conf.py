@@ -39,6 +39,7 @@ extensions = [
 templates_path = ["_templates"]
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_theme = "pydata_sphinx_theme"
 html_show_sourcelink = False
 html_copy_source = False
@@ -78,7 +79,6 @@ numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 numpydoc_xref_param_type = False
 add_module_names = False
-maximum_signature_line_length = 88
 
 HERE = Path(__file__).parent
 WORK = Path(os.environ.get("TALLYBAYES_DOCS_WORK", HERE.parent / "build" / "site"))
@@ -202,9 +202,9 @@ def internal_name(app: Sphinx, env: Any, node: Any, content: nodes.Node) -> node
     target = node.get("reftarget", "")
     if node.get("refdomain") != "py":
         return None
-    for name in dict.fromkeys(
-        (target, f"{node.get('py:module')}.{target}", f"tallybayes.{target}")
-    ):
+    module, cls = node.get("py:module"), node.get("py:class")
+    names = target, f"{module}.{target}", f"{module}.{cls}.{target}", f"tallybayes.{target}"
+    for name in dict.fromkeys(names):
         if name.startswith("tallybayes") and exists(name):
             return content
     return None

@@ -169,11 +169,14 @@ def repository_pages() -> dict[str, tuple[str, str | bytes]]:
         for path in sorted((ROOT / folder).glob("*.md")):
             name = "index.md" if path.name == "README.md" else path.name
             places[f"{folder}/{path.name}"] = f"{to}/{name}"
+    lists = {f"{to}/index.md" for to in FOLDERS.values()}
     found: dict[str, tuple[str, str | bytes]] = {}
     pictures: set[str] = set()
     for original, name in places.items():
         text = (ROOT / original).read_text(encoding="utf-8")
         text = relinked(text, PurePosixPath(original), PurePosixPath(name), places, pictures)
+        if name in lists:
+            text += "\n```{toctree}\n:hidden:\n:glob:\n\n*\n```\n"
         found[name] = (str(ROOT / original), text)
     for picture in pictures:
         found[f"why/{picture}"] = (str(ROOT / picture), (ROOT / picture).read_bytes())
@@ -211,7 +214,7 @@ def relinked(
         return f"{match['bang']}[{match['text']}]({to}{'#' + anchor if anchor else ''})"
 
     outside = re.split(r"(^```.*?^```$)", text, flags=re.DOTALL | re.MULTILINE)
-    outside[::2] = [LINK.sub(link, part) for part in outside[::2]]
+    outside[::2] = [LINK.sub(link, part.replace("[^", "\\[^")) for part in outside[::2]]
     return "".join(outside)
 
 

@@ -39,7 +39,7 @@ class Part:
 
 def translated(page: Path) -> bool:
     """Whether a page, by its path within the folder of a language, exists in each language."""
-    return page.parts[0] not in ENGLISH_ONLY or page.name == "index.md"
+    return page.parts[0] not in ENGLISH_ONLY or page.parts[1:] == ("index.md",)
 
 
 def parts(text: str) -> Iterator[Part]:

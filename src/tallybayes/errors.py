@@ -199,11 +199,16 @@ def suggestion(name: str, names: Iterable[str]) -> str:
 
 
 class IncompatibleTallies(ValueError):
-    """Two tallies that do not count the same thing were combined."""
+    """Two tallies that do not count the same thing were combined.
+
+    Cure: count both with the same columns, levels and kinds, such as by one `schema`.
+    """
 
 
 class NegativeTally(ValueError):
     """More would be removed than was counted.
+
+    Cure: forget only rows that were learned, with the weights that they had.
 
     Parameters
     ----------
@@ -228,6 +233,8 @@ class NegativeTally(ValueError):
 class SourceError(ValueError):
     """A source of rows cannot be read; the message names the source, the place in it, and what to
     do.
+
+    Cure: do what the message says; it names the file, the line and the column.
 
     Parameters
     ----------
@@ -260,6 +267,8 @@ class SourceError(ValueError):
 class OptionError(SourceError):
     """An argument for reading is lacking, or does not fit what is read.
 
+    Cure: give the option that the message names, or leave it out.
+
     Parameters
     ----------
     message : str
@@ -270,91 +279,153 @@ class OptionError(SourceError):
 
 
 class UnseenLevel(ValueError):
-    """A level that training did not see arrived where ``unseen="error"``."""
+    """A level that training did not see arrived where ``unseen="error"``.
+
+    Cure: declare the level in ``levels=``, or take ``unseen="smooth"`` or ``"ignore"``.
+    """
 
 
 class InvalidDocument(ValueError, AttributeError, TypeError):
     """A document is missing, is not text, or is not valid Unicode.
+
+    Cure: give a string for each document; leave out rows without one.
 
     scikit-learn raises an AttributeError, a TypeError or a ValueError for them, by the options.
     """
 
 
 class ModelFileError(ValueError):
-    """A file is not a whole and unaltered tallybayes model that this version can read."""
+    """A file is not a whole and unaltered tallybayes model that this version can read.
+
+    Cure: fetch the file again, or save the model again with the version that made it.
+    """
 
 
 class TallyWarning(UserWarning):
-    """Base of all warnings of tallybayes."""
+    """Base of all warnings of tallybayes.
+
+    Cure: each cause has a class of its own, below.
+    """
 
 
 class LeftOutWarning(TallyWarning):
-    """A column is not used, because its values cannot recur in other rows."""
+    """A column is not used, because its values cannot recur in other rows.
+
+    Cure: declare a family for the column to use it, or None for it to be left out silently.
+    """
 
 
 class SourceWarning(TallyWarning):
-    """A source holds something that is left out, or read otherwise than it looks."""
+    """A source holds something that is left out, or read otherwise than it looks.
+
+    Cure: look at what the message names; unpack or declare it if it matters.
+    """
 
 
 class MixedColumnWarning(TallyWarning):
-    """A column of numbers holds some strings, which become levels beside the numbers."""
+    """A column of numbers holds some strings, which become levels beside the numbers.
+
+    Cure: give None where a string means a missing value (``--null``), or declare Categorical().
+    """
 
 
 class ZoneWarning(TallyWarning):
-    """A column holds times with a time zone and times without one, which are read as UTC."""
+    """A column holds times with a time zone and times without one, which are read as UTC.
+
+    Cure: give all times a zone, or none.
+    """
 
 
 class IndexOrderWarning(TallyWarning):
     """X and y are pandas objects with the same index in another order: rows are matched by
-    position."""
+    position.
+
+    Cure: give ``y.loc[X.index]`` if the index says which belong together; else
+    ``y.set_axis(X.index)``.
+    """
 
 
 class DependentRowsWarning(TallyWarning):
-    """Rows are not independent observations: they repeat, or belong together in groups."""
+    """Rows are not independent observations: they repeat, or belong together in groups.
+
+    Cure: name what belongs together with ``groups=`` (``--group``), or count each row once.
+    """
 
 
 class UnderflowWarning(TallyWarning):
-    """Numbers are so small that their squares underflow, and a Gaussian takes them for constant."""
+    """Numbers are so small that their squares underflow, and a Gaussian takes them for constant.
+
+    Cure: multiply the column by a constant, such as 1e160.
+    """
 
 
 class FamilyWarning(TallyWarning):
-    """A column holds values that its declared family is not meant for."""
+    """A column holds values that its declared family is not meant for.
+
+    Cure: declare the family that fits the values, or change the values.
+    """
 
 
 class UnseenWarning(TallyWarning):
-    """Rows to predict do not look like those learned, such as a column with only new levels."""
+    """Rows to predict do not look like those learned, such as a column with only new levels.
+
+    Cure: compare the columns, types and spellings of the new rows with those learned.
+    """
 
 
 class RareClassWarning(TallyWarning):
-    """A class has so few rows that predictions of it are unreliable."""
+    """A class has so few rows that predictions of it are unreliable.
+
+    Cure: add rows of the class, or join it to another.
+    """
 
 
 class LeakWarning(TallyWarning):
-    """A column alone gives the class of every row, as a copy of the labels does."""
+    """A column alone gives the class of every row, as a copy of the labels does.
+
+    Cure: leave the column out, ``columns={name: None}``, if it is known only after the class.
+    """
 
 
 class UninformativeWarning(TallyWarning):
-    """No column separates the classes better than chance could."""
+    """No column separates the classes better than chance could.
+
+    Cure: add columns that say something about the class; look for a shuffled label.
+    """
 
 
 class SlowTokensWarning(TallyWarning):
-    """A token pattern has no compiled kernel, and Python's ``re`` finds the tokens."""
+    """A token pattern has no compiled kernel, and Python's ``re`` finds the tokens.
+
+    Cure: take one of the patterns that the message names, if speed matters.
+    """
 
 
 class SmoothingWarning(TallyWarning):
-    """The smoothing asked for was changed to one that can be computed with."""
+    """The smoothing asked for was changed to one that can be computed with.
+
+    Cure: give a smoothing that can be computed with, or ``force_alpha=True``.
+    """
 
 
 class WeightScaleWarning(TallyWarning):
-    """Sample weights have a scale at which smoothing outweighs the rows."""
+    """Sample weights have a scale at which smoothing outweighs the rows.
+
+    Cure: multiply the weights as the message says, so that a row counts as one.
+    """
 
 
 class RuledOutWarning(TallyWarning):
-    """Every class gives a row the probability 0; its posterior is the class prior."""
+    """Every class gives a row the probability 0; its posterior is the class prior.
+
+    Cure: smooth, ``alpha`` above 0.
+    """
 
 
 class StaleWarning(TallyWarning):
     """Something chosen on rows, such as a calibration, is older than the counts.
+
+    Cure: call ``reweight`` or ``fit`` with rows that were learned.
 
     Parameters
     ----------

@@ -190,9 +190,10 @@ def on_progress(hear: Callable[[Any], None]) -> Iterator[None]:
     Parameters
     ----------
     hear : callable (Reading or Step)
-        Called with a :class:`Reading` when something begins (`rows` is None), while rows are read,
-        and when it ends (`what` is empty); and with a :class:`Step`, such as "3 of 10 fits",
-        while something is learned. What begins within something else ends before it.
+        Called with a :class:`~tallybayes.progress.Reading` when something begins (`rows` is None),
+        while rows are read, and when it ends (`what` is empty); and with a
+        :class:`~tallybayes.progress.Step`, such as "3 of 10 fits", while something is learned. What
+        begins within something else ends before it.
 
     Yields
     ------

@@ -320,7 +320,7 @@ class NumberDensity(ABC):
     Attributes
     ----------
     follows_rows : bool
-        Whether it is a :class:`LearningDensity`.
+        Whether it is a :class:`tallybayes.families.contract.LearningDensity`.
     brief : str
         The family in fewer words, where `what` is long.
     """

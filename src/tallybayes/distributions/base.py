@@ -179,7 +179,7 @@ class ClassConditional(Distribution):
 
     @abstractmethod
     def log_prob(self, x: Any) -> Array:
-        """log p(x | c), in nats, (…, n_classes) of events x of the shape (…, *event_shape).
+        """log p(x | c), in nats, (…, n_classes) of events x of the shape ``(…, *event_shape)``.
 
         Parameters
         ----------
@@ -199,7 +199,7 @@ class ClassConditional(Distribution):
 
     @abstractmethod
     def draw(self, codes: Index, rng: Any, **more: Any) -> Any:
-        """One event for each class index in `codes`, (len(codes), *event_shape).
+        """One event for each class index in `codes`, ``(len(codes), *event_shape)``.
 
         Parameters
         ----------

@@ -490,12 +490,6 @@ class LevelColumn(Column):
 class NumberColumn(Column):
     """A column of numbers, perhaps with strings beside them.
 
-    Parameters are those of Column, and:
-
-    part : BinsPart or DensityPart
-    law : Law
-        Of a value that is a number.
-
     Parameters
     ----------
     name : str

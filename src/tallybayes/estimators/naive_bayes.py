@@ -156,7 +156,7 @@ class NaiveBayes(RowByRow):
     tables_ : dict
         By column name: a frame with the contribution of each level, bin or value to each class, in
         nats.
-    feature_importances_ : float64 array (n_features_in_,)
+    feature_importances_ : float64 array (n_features,)
         How far each column separates the classes, in nats a row, by exact leave-one-out.
     alpha_ : dict
         The smoothing of each column that uses the model's alpha, in rows of weight 1.
@@ -308,7 +308,7 @@ class NaiveBayes(RowByRow):
 
     @property
     def feature_importances_(self) -> Array:
-        """How far each column separates the classes, in nats a row, float64 (n_features_in_,).
+        """How far each column separates the classes, in nats a row, float64 (n_features,).
 
         The largest contribution to a class less the smallest (of two classes: the absolute
         log-likelihood ratio), on average over the rows that were learned, each row left out of the

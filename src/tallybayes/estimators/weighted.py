@@ -116,7 +116,7 @@ class WeightedNaiveBayes(RowByRow):
     tables_ : dict
         By column name, and by pair of names: a frame with the contribution of each cell to each
         class, in nats.
-    feature_importances_ : float64 array (n_features_in_,)
+    feature_importances_ : float64 array (n_features,)
         What each column adds, with half of each of its pairs, in nats a row.
     offsets_ : float64 array (n_classes,)
         log P(k) + b_k, in nats.
@@ -553,7 +553,7 @@ class WeightedNaiveBayes(RowByRow):
 
     @property
     def feature_importances_(self) -> Array:
-        """What each column adds with its pairs, in nats a row, float64 (n_features_in_,).
+        """What each column adds with its pairs, in nats a row, float64 (n_features,).
 
         What it adds by itself (see :attr:`weights_`), and half of what each of its pairs adds. A
         column that is left out is 0.
@@ -635,7 +635,7 @@ class WeightedNaiveBayes(RowByRow):
         -------
         Explanation
             Its columns are the terms: columns, then pairs as "a × b".
-            ``base + contributions.sum(axis=2)`` is :meth:`predict_joint_log_proba`.
+            ``base + contributions.sum(axis=2)`` is ``predict_joint_log_proba``.
         """
         self._fresh()
         return explanation_of(self._weighted(), self._read_rows(X), draw_waterfall)

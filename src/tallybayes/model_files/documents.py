@@ -66,7 +66,7 @@ class DocumentFile(ModelFile):
     ) -> DocumentFile:
         """Fit a model of all documents of a source.
 
-        Up to :data:`MAX_SAMPLE_CHARACTERS` it is what ``TextNB(**options).fit`` makes of them. If
+        Up to ``MAX_SAMPLE_CHARACTERS`` it is what ``TextNB(**options).fit`` makes of them. If
         there are more, all are counted, batch by batch, and weights and ridge are learned on a fair
         sample. Documents of a group, where the source keeps groups, are left out together.
 

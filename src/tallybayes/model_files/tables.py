@@ -630,7 +630,7 @@ def open_model(path: str) -> TableFile | DocumentFile:
     Parameters
     ----------
     path : str
-        A file that the command line, or :meth:`save` of an estimator, has written; or that of a
+        A file that the command line, or ``save`` of an estimator, has written; or that of a
         tally, which is read by a plain model.
 
     Returns

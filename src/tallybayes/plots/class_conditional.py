@@ -67,7 +67,7 @@ class ClassConditionalDisplay:
     shape : Curves, Stems, Bars or Contours
         What is drawn.
     rows : Rows, optional
-        Rows to predict; see :meth:`predict`.
+        Rows to predict; as ``predict`` takes them.
     codes : index array (n_rows,), optional
         The class of each row.
 

@@ -51,11 +51,11 @@ class DecisionRegionDisplay:
     views : tuple of two View
         What is drawn in each panel.
     x, y : float64 arrays (n_x,), (n_y,)
-        Events; see :meth:`log_prob`.
+        Events; as ``log_prob`` takes them.
     regions : index array (n_y, n_x)
         The class at each place.
     rows : Rows, optional
-        Rows to predict; see :meth:`predict`.
+        Rows to predict; as ``predict`` takes them.
     codes : index array (n_rows,), optional
         The class of each row.
     title : str

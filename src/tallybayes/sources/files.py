@@ -391,7 +391,7 @@ def rows(
         database, or a connection.
     delimiter : str, optional
         Of CSV: one ASCII character, "tab", or "blanks" for any run of spaces and tabs. By default
-        it is found among , ; tab and |.
+        it is found among ``,``, ``;``, tab and ``|``.
     encoding : str, default="utf-8"
         Of the text of CSV, such as "latin-1".
     header : bool, default=True

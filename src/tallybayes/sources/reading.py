@@ -911,7 +911,8 @@ def open_rows(
     Returns
     -------
     Rows
-        For :meth:`TableFile.fit`, and for what else a model file does with rows.
+        For :meth:`tallybayes.model_files.TableFile.fit`, and for what else a model file does with
+        rows.
     """
     paths = [data] if isinstance(data, str) else data
     if sql is not None or table is not None:
