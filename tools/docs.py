@@ -85,6 +85,8 @@ def main() -> int:
     parser.add_argument("--bare", action="store_true", help="the pages of en and zh, and no others")
     parser.add_argument("--jobs", default="2")
     asked = parser.parse_args()
+    asked.docs, asked.output = asked.docs.resolve(), asked.output.resolve()
+    asked.work = asked.work.resolve()
     if asked.what == "serve":
         return serve(asked.output, asked.port)
     if asked.what == "links":
