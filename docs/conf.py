@@ -192,6 +192,17 @@ def write_notebook(app: Sphinx, page: str, source: list[str]) -> None:
     notebook.write_text(nbformat.writes(reader.read(source[0])), encoding="utf-8")
 
 
+def name_pictures(app: Sphinx, tree: nodes.document) -> None:
+    """Gives each picture that a cell has drawn the heading above it for those who do not see it."""
+    word = "Picture" if app.config.language == "en" else "图"
+    for image in tree.findall(nodes.image):
+        section = image.parent
+        while section is not None and not isinstance(section, nodes.section):
+            section = section.parent
+        if not image.get("alt") and section is not None:
+            image["alt"] = f"{word}: {section.next_node(nodes.title).astext()}"
+
+
 # ---- names within the package that are not public ------------------------------------------------
 def internal_name(app: Sphinx, env: Any, node: Any, content: nodes.Node) -> nodes.Node | None:
     """Shows a name of tallybayes that has no page as code, if there is such a name.
@@ -234,5 +245,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", page_context)
     app.connect("builder-inited", copy_mathjax)
     app.connect("source-read", write_notebook)
+    app.connect("doctree-read", name_pictures)
     app.connect("missing-reference", internal_name, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
