@@ -10,7 +10,7 @@ WORKERS ?= 2
 
 .DELETE_ON_ERROR:
 .PHONY: help demo examples test ready lint types layers sanitize unit laws bench clean
-.PHONY: compilers mutants wheel workflows test-lowest test-newest docs docs-open docs-look links
+.PHONY: compilers mutants wheel workflows test-lowest test-newest docs docs-open docs-check docs-look links
 unexport PYTHONPATH PYTHONHOME
 
 venv := .venv
@@ -108,6 +108,11 @@ docs: $(site)
 
 docs-open: docs
 	$(python) tools/docs.py serve
+
+# what only a build shows: a broken page fails with its file and line
+docs-check: docs
+	$(python) $(install) pytest pytest-xdist
+	$(python) -P -m pytest tests/documentation
 
 # its pages in a browser: nothing that fails, scrolls sideways or is closed to a screen reader
 docs-look: docs

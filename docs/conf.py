@@ -42,6 +42,7 @@ html_css_files = ["site.css"]
 html_js_files = ["site.js"]
 html_theme = "pydata_sphinx_theme"
 html_show_sourcelink = False
+html_use_index = False  # the search finds names; an index would stand before their pages
 html_copy_source = False
 html_permalinks_icon = "#"
 html_context = {"default_mode": "auto"}
@@ -174,6 +175,10 @@ def page_context(app: Sphinx, page: str, template: str, context: dict[str, Any],
     notebook = Path(app.outdir) / "notebooks" / f"{page}.ipynb"
     context["notebook"] = f"{up}notebooks/{page}.ipynb" if notebook.exists() else None
     context["search_words"] = words
+    if context.get("body"):  # pages to read come before measurements, decisions and lists
+        low = page.startswith(("why/results/", "why/decisions/", "why/changes"))
+        weight = 0.1 if low or page.endswith("index") else 0.3 if page == "terms" else 1
+        context["body"] = f'<div data-pagefind-weight="{weight}">{context["body"]}</div>'
 
 
 def write_notebook(app: Sphinx, page: str, source: list[str]) -> None:

@@ -47,7 +47,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--output", type=Path, default=docs.ROOT / "build" / "docs")
     parser.add_argument("--queries", type=Path, default=docs.ROOT / "docs" / "queries.toml")
-    parser.add_argument("--pages", default="*", help="such as 'zh/start/*'")
+    parser.add_argument("--pages", default="*", help="such as 'zh/start/*'; or none")
     parser.add_argument("--pictures", type=Path, help="a folder for a screenshot of each")
     asked = parser.parse_args()
     if CHROMIUM is None:
@@ -129,7 +129,7 @@ def watch(page: Any, address: str, said: list[str]) -> None:
 
 def searches(browser: Browser, address: str, asked: argparse.Namespace) -> Iterator[str]:
     """The queries whose page is not among the first three results."""
-    if asked.pages != "*" or not asked.queries.exists():
+    if asked.pages not in ("*", "none") or not asked.queries.exists():
         return
     queries = tomllib.loads(asked.queries.read_text(encoding="utf-8"))
     page = browser.new_page()
