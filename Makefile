@@ -110,8 +110,7 @@ docs-open: docs
 	$(python) tools/docs.py serve
 
 # what only a build shows: a broken page fails with its file and line
-docs-check: docs
-	$(python) $(install) pytest pytest-xdist
+docs-check: docs $(checks)
 	$(python) -P -m pytest tests/documentation
 
 # its pages in a browser: nothing that fails, scrolls sideways or is closed to a screen reader
