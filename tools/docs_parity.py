@@ -86,6 +86,7 @@ def block(info: str, body: list[str], line: int, runs: bool) -> Iterator[Part]:
     elif name[1] == "code-cell":
         if not runs:
             yield Part("fault", "a cell, but no `file_format: mystnb` at the top of the page", line)
+        # what a picture shows is said in the language of the page
         code = (re.sub(r"^ +alt: .*", "alt:", text) for text in body)
         yield Part("cell", "\n".join(code), line)
     elif name[1] in ("image", "figure"):
