@@ -7,7 +7,6 @@ Nothing here reaches the network: scripts, fonts and inventories are local, and 
 
 from __future__ import annotations
 
-import logging
 import os
 import shutil
 import zlib
@@ -51,11 +50,6 @@ html_additional_pages = {"search": "search.html"}
 
 # ---- warnings are errors, and all that is named has to be there ----------------------------------
 nitpicky = True
-
-# the chapters of Learn appear in its list by their names, and there may be none yet
-logging.getLogger("sphinx.sphinx.directives.other").addFilter(
-    lambda record: "didn't match any documents" not in str(record.msg)
-)
 
 # ---- pages: MyST markdown, whose cells run -------------------------------------------------------
 myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist"]
