@@ -171,7 +171,7 @@ class Query:
     """
 
     def __init__(self, dialect: str | Dialect) -> None:
-        self.dialect = dialect_of(dialect) if isinstance(dialect, str) else dialect
+        self.dialect: Dialect = dialect_of(dialect) if isinstance(dialect, str) else dialect
         self._generator = _generator(self.dialect, self._string)
         self._quote = Syntax.get_or_raise(self.dialect.syntax).generator()
         self._unsafe = re.compile(self.dialect.unsafe)

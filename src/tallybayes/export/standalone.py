@@ -345,17 +345,21 @@ class Model:
         form = json.loads(document)
         kinds = {"cells": cells, "pair": pair, "law": law, "group": group}
         self.classes: list[Any] = json.loads(labels)
-        self.base = tuple(floats(form["base"]))
+        self.base: tuple[float, ...] = tuple(floats(form["base"]))
         columns = [form["common"] | column for column in form["columns"]]
-        self.columns = [(column["name"], reader(column)) for column in columns]
+        self.columns: list[tuple[str, Entry]] = [
+            (column["name"], reader(column)) for column in columns
+        ]
         terms = [part for term in form["terms"] for part in single(term, len(self.base))]
-        self.terms = [kinds[term["kind"]](term) for term in terms]
+        self.terms: list[Term] = [kinds[term["kind"]](term) for term in terms]
         self.link: dict[str, Any] = {
             name: floats(value) if isinstance(value, dict) else value
             for name, value in form["link"].items()
         }
         steps = zip(form["link"]["knots"], form["link"]["values"])
-        self.steps = [(floats(knots), floats(values)) for knots, values in steps]
+        self.steps: list[tuple[Sequence[float], Sequence[float]]] = [
+            (floats(knots), floats(values)) for knots, values in steps
+        ]
 
     def scores(self, row: Mapping[str, Any]) -> list[float]:
         """The score of each class, in nats."""

@@ -70,7 +70,8 @@ class Columns:
     def __init__(
         self, formula: Formula, names: Mapping[str, str], kinds: Mapping[str, Kind]
     ) -> None:
-        self.formula, self.kinds = formula, kinds
+        self.formula: Formula = formula
+        self.kinds: Mapping[str, Kind] = kinds
         self.refusals: list[Tensor] = []
         types = {
             name: TensorProto.STRING if kinds[name] == "text" else TensorProto.DOUBLE
@@ -83,9 +84,11 @@ class Columns:
         if is_matrix:
             read = {MATRIX: MATRIX}
         _check_names(list(read.values()))
-        self.graph = Graph({*read.values(), LABEL, PROBABILITIES})
-        self.given = {name: Tensor(self.graph, own) for name, own in read.items()}
-        self.inputs = [
+        self.graph: Graph = Graph({*read.values(), LABEL, PROBABILITIES})
+        self.given: dict[str, Tensor] = {
+            name: Tensor(self.graph, own) for name, own in read.items()
+        }
+        self.inputs: list[Any] = [
             value_info(own, types[name], 1) for name, own in read.items() if name in types
         ]
         self.place: dict[str, int] = {}

@@ -81,7 +81,8 @@ class Tensor:
     __array_ufunc__ = None  # an array on the left leaves the operator to the tensor
 
     def __init__(self, graph: Graph, name: str) -> None:
-        self.graph, self.name = graph, name
+        self.graph: Graph = graph
+        self.name: str = name
 
     def op(self, kind: str, *others: Any, **attributes: Any) -> Tensor:
         return self.graph.op(kind, self, *others, **attributes)

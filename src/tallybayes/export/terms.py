@@ -176,8 +176,10 @@ class Columns:
         names: Mapping[str, str],
         kinds: Mapping[str, Kind],
     ) -> None:
-        self.formula, self.query = formula, query
-        self.names, self.kinds = names, kinds
+        self.formula: Formula = formula
+        self.query: sql.Query = query
+        self.names: Mapping[str, str] = names
+        self.kinds: Mapping[str, Kind] = kinds
         self.refusals: dict[str, Tree] = {}
 
     def refuse(self, condition: Tree) -> None:

@@ -37,6 +37,7 @@ from tallybayes.weighted.search import (
 )
 from tallybayes.weighted.splines import (
     KNOTS,
+    Functions,
     SmoothTables,
     column_functions,
     pair_functions,
@@ -146,7 +147,8 @@ class SmoothDesign:
         number = np.where(is_held, np.cumsum(is_held) - 1, -1).astype(np.int32)
         self.codes: Cells = number[codes]
         """The cell of each row in each term, among those that hold rows; −1 for none."""
-        self.values = values = stacked(terms.functions).in_cells(is_held[:-1])
+        self.values: Functions = stacked(terms.functions).in_cells(is_held[:-1])
+        values = self.values
         start = np.searchsorted(values.cell, np.arange(self.n_cells + 1)).astype(np.int64)
         self.functions = CellFunctions(start, values.function.astype(np.int64), values.value)
 
