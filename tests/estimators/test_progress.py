@@ -143,8 +143,10 @@ def test_weights_of_tables_tell_their_steps(threads):
     assert "rounds of pairs" not in heard
 
 
-def test_the_steps_of_the_only_fit_are_told():
-    assert told(lambda: WeightedNaiveBayes(parts=1).fit(*rows()))["rounds of pairs"][0] == 0
+def test_the_steps_of_a_fit_by_itself_are_told():
+    """Pairs that have a number at most are chosen by the fit of all rows first."""
+    heard = told(lambda: WeightedNaiveBayes(interactions=1).fit(*rows()))
+    assert heard["rounds of pairs"][0] == 0
 
 
 def test_weights_of_documents_tell_their_steps():
