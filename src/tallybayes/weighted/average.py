@@ -296,9 +296,7 @@ def _mean(
     of_spared = judge.tempered(log_normalised(scores), trust)
     return Averaged(
         columns=columns,
-        parts=in_threads(
-            lambda fit: shrunk(fit.result(), p, trust), fits[n_parts if alone else 0 :]
-        ),
+        parts=in_threads(lambda fit: shrunk(fit.result(), p, trust), fits[-1:] if alone else fits),
         shares=(1.0 if smooth is None else 1.0 - smooth.share) * shares[shares > 0.0],
         smooth=None if smooth is None else smooth.tables(shares, trust),
         tested=np.append(judge.tested, spared),

@@ -25,7 +25,7 @@ from tallybayes.weighted.tables import (
     column_table,
 )
 
-__all__ = ["Averaged", "Learned", "nothing_learned", "simplified", "tables_of"]
+__all__ = ["Averaged", "Learned", "simplified", "tables_of"]
 
 
 Array = NDArray[np.float64]

@@ -19,7 +19,6 @@ from tallybayes.weighted.scores import Terms, Weights, scores_of, shares_of
 __all__ = [
     "CENTRE",
     "FLOAT32_NOISE",
-    "HALVINGS",
     "CellFunctions",
     "Cholesky",
     "CorrectedRows",
@@ -796,11 +795,6 @@ class CorrectedRows:
     def __init__(self, cells: Cells, scores: Array, y: Cells, weight: Array, n_cells: int) -> None:
         self.cells, self.scores, self.y, self.weight = cells, scores, y, weight
         self.shape: tuple[int, int] = n_cells, scores.shape[1]
-
-    def only(self, rows: NDArray[np.bool_]) -> CorrectedRows:
-        """The same where other rows weigh nothing."""
-        weight = np.where(rows, self.weight, 0.0)
-        return CorrectedRows(self.cells, self.scores, self.y, weight, self.shape[0])
 
     def loss(self, q: Array) -> tuple[float, Array]:
         """Log-loss under corrections q (n_cells, n_classes), and its gradient."""

@@ -7,8 +7,7 @@ fits all of them together, from the class shares on. They are two fifths of the 
 the fits of tables the rest. Both are sums of tables, and so is their mean.
 
 The rows left out decide the ridge, the share, whether pairs have functions, too, and how fine.
-There are no functions where these rows lose clearly more with them than without, or where cells
-were boosted: labels that follow a rule need cells that no ridge is weak enough for.
+There are no functions where these rows lose clearly more with them than without.
 """
 
 from __future__ import annotations

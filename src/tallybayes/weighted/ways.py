@@ -324,7 +324,7 @@ STOP_RATIO = 1.02  # times the least loss of rows left out: a lower ridge is not
 ALL_PAIRS_GAIN = 4.0  # nats that a model with all pairs that gain has to be better by
 MIN_LOSS = 0.5  # nats left of all: no further ridge is tried
 STANDARD_ERRORS = 1.0  # of what corrections gain; the gain has to be more
-MIN_GAIN = 1.0  # nats that another ridge has to gain where rows are many, and further cycles
+MIN_GAIN = 1.0  # nats that another ridge has to gain where rows are many
 
 
 @dataclass(frozen=True)
@@ -443,9 +443,7 @@ class Way:
         self.all_that_gain = all_that_gain
         self.log_proba: Array = judge.log_proba(fits)
         self.verdict: Verdict = judge.verdict(self.log_proba)
-        self.uncorrected: float = self.verdict.loss
         self.ridges: tuple[float, ...] = ()
-        self.tried: bool = False
 
     @property
     def loss(self) -> float:
@@ -453,10 +451,9 @@ class Way:
 
     def correct(self, *, thoroughly: bool) -> None:
         """Corrects the fits under the ridge that the rows left out like best, tried from strong to
-        weak; not at all where the gain is within its standard error. Once."""
-        if self.tried or self.verdict.loss <= MIN_LOSS:
+        weak; not at all where the gain is within its standard error."""
+        if self.verdict.loss <= MIN_LOSS:
             return
-        self.tried = True
         each = self.all_fits
         n, paths = len(self.fits), in_threads(PartFit.path, each)
         if None in paths[:n]:
@@ -476,24 +473,14 @@ class Way:
                 if gained > 0.0:
                     least -= gained
                     self.ridges = RIDGES[:tried]
-                    self._become(each, paths, log_proba, verdict)
+                    self.log_proba, self.verdict = log_proba, verdict
+                    both = zip(each, paths, strict=True)
+                    fits = [fit.corrected(path) if path else fit for fit, path in both]
+                    self.fits, self.whole = fits[:n], fits[n] if self.whole else None
                 lowest = min(lowest, now)
                 stops_early = now > STOP_RATIO * lowest or not (thoroughly or gained > MIN_GAIN)
                 if stops_early or self.verdict.loss <= MIN_LOSS:
                     return
-
-    def _become(
-        self,
-        each: list[PartFit],
-        paths: Sequence[CorrectionPath | None],
-        log_proba: Array,
-        verdict: Verdict,
-    ) -> None:
-        """The same with the corrections that paths have reached."""
-        n, self.log_proba, self.verdict = len(self.fits), log_proba, verdict
-        both = zip(each, paths, strict=True)
-        fits = [fit.corrected(path) if path else fit for fit, path in both]
-        self.fits, self.whole = fits[:n], fits[n] if self.whole else None
 
     @property
     def all_fits(self) -> list[PartFit]:
