@@ -555,14 +555,8 @@ class RowScorer:
         freedom: _F8 | None,
         function: Callable[[list[float]], list[float]],
     ) -> None: ...
-    def add_pair(
-        self,
-        first: int,
-        second: int,
-        coarser_first: _I4,
-        coarser_second: _I4,
-        width: int,
-        table: _F8,
+    def add_joint(
+        self, columns: list[int], coarser: list[_I4], sizes: list[int], table: _F8
     ) -> None: ...
     def mix(self, share: float, prior: _F8, most: float) -> None: ...
     def watch(self, names: list[str]) -> None: ...

@@ -15,6 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -44,6 +45,7 @@ __all__ = [
     "GroupTerm",
     "ImproperPrior",
     "Inexpressible",
+    "JointCells",
     "Kind",
     "LawMixture",
     "Laws",
@@ -58,7 +60,6 @@ __all__ = [
     "NumberTerm",
     "OpaqueTerm",
     "OwnTerms",
-    "PairedCells",
     "Parameters",
     "PooledLess",
     "PooledTerms",
@@ -73,7 +74,7 @@ __all__ = [
     "Unseen",
     "Without",
     "missing_patterns",
-    "of_pairs",
+    "of_joint_tables",
     "of_single_columns",
     "terms_of",
 ]
@@ -863,33 +864,38 @@ Single = LevelCells | NumberCells | CodeCells
 
 
 @dataclass(frozen=True, eq=False)
-class PairedCells:
-    """Two cells together: a·width + b, where a and b are coarser cells of the two.
+class JointCells:
+    """Cells of two columns or more together: of two a·size + b, where a and b are coarser cells of
+    the two and there are `size` of the second.
 
     Parameters
     ----------
-    first, second : cells of single columns
-    maps : two int arrays (size of the single cells,)
-        a and b of each; −1 for none, which adds nothing.
-    sizes : (int, int)
-        How many a and b there are.
+    cells : tuple of cells of single columns
+    maps : tuple of int arrays (size of the single cells,)
+        The coarser cells of each; −1 for none, which adds nothing.
+    sizes : tuple of int
+        How many coarser cells there are of each.
     """
 
-    first: Single
-    second: Single
-    maps: tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]
-    sizes: tuple[int, int]
-
-    @property
-    def width(self) -> int:
-        return self.sizes[1]
+    cells: tuple[Single, ...]
+    maps: tuple[NDArray[np.integer[Any]], ...]
+    sizes: tuple[int, ...]
 
     @property
     def size(self) -> int:
-        return self.sizes[0] * self.sizes[1]
+        return prod(self.sizes)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(cells.column for cells in self.cells)
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """By how many joint cells the next coarser cell of each column is away."""
+        return tuple(prod(self.sizes[i + 1 :]) for i in range(len(self.sizes)))
 
 
-Cells = Single | PairedCells
+Cells = Single | JointCells
 
 
 # ---- terms of a formula: what a cell of a table, or a number, adds to each class -----------------
@@ -910,9 +916,7 @@ class CellTable:
     @property
     def columns(self) -> tuple[str, ...]:
         cells = self.cells
-        if isinstance(cells, PairedCells):
-            return cells.first.column, cells.second.column
-        return (cells.column,)
+        return cells.columns if isinstance(cells, JointCells) else (cells.column,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -1130,29 +1134,29 @@ class OwnTerms(NamedTuple):
 
 
 def of_single_columns(terms: Sequence[Term]) -> dict[str, OwnTerms]:
-    """What each column adds by itself, by name; with the columns of pairs, which may add nothing by
-    themselves."""
+    """What each column adds by itself, by name; with the columns of joint tables, which may add
+    nothing by themselves."""
     found: dict[str, OwnTerms] = {}
     for term in terms:
         if isinstance(term, NumberTerm):
             cells, scores, _ = found.get(term.column, (None, np.zeros((term.n_classes, 2)), None))
             found[term.column] = OwnTerms(cells, scores, term)
-        elif isinstance(term, CellTable) and not isinstance(term.cells, PairedCells):
+        elif isinstance(term, CellTable) and not isinstance(term.cells, JointCells):
             number = found[term.cells.column].number if term.cells.column in found else None
             found[term.cells.column] = OwnTerms(term.cells, term.scores, number)
-    for pair, scores in of_pairs(terms):
-        for single in (pair.first, pair.second):
+    for joint, scores in of_joint_tables(terms):
+        for single in joint.cells:
             nothing = np.zeros((len(scores), single.size))
             found.setdefault(single.column, OwnTerms(single, nothing, None))
     return found
 
 
-def of_pairs(terms: Sequence[Term]) -> list[tuple[PairedCells, Array]]:
-    """The cells of pairs of columns, and their scores (n_classes, n_cells)."""
+def of_joint_tables(terms: Sequence[Term]) -> list[tuple[JointCells, Array]]:
+    """The joint cells of columns, and their scores (n_classes, n_cells)."""
     return [
         (term.cells, term.scores)
         for term in terms
-        if isinstance(term, CellTable) and isinstance(term.cells, PairedCells)
+        if isinstance(term, CellTable) and isinstance(term.cells, JointCells)
     ]
 
 

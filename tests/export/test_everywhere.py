@@ -143,6 +143,19 @@ def test_three_classes_by_isotonic_calibration(back_end):
     check_same(back_end, NaiveBayes(calibrate="isotonic").fit(table, y), table)
 
 
+def test_three_columns(back_end):
+    rng = np.random.default_rng(0)
+    yes = rng.integers(0, 2, (600, 3))
+    words = np.where(rng.random(yes.shape) < 0.02, None, np.where(yes, "yes", "no"))
+    table = pa.table({name: pa.array(words[:, j].tolist()) for j, name in enumerate("abc")})
+    y = np.where(rng.random(600) < 0.03, 0, yes[:, 0] ^ (yes[:, 1] & yes[:, 2]))
+    model = WeightedNaiveBayes().fit(table, y)
+    assert max(map(len, model.interactions_)) == 3
+    odd = pa.table({"a": ["yes", "other", None], "b": ["yes"] * 3, "c": ["yes", "no", "yes"]})
+    check_same(back_end, model, table.slice(0, 100))
+    check_same(back_end, model, odd, name="odd")
+
+
 def arrays():
     rng = np.random.default_rng(5)
     y = rng.integers(0, 3, N)

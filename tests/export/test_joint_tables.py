@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tallybayes.export.terms import JOINT_CELLS, JointTable, joined
 from tallybayes.export.written import Powers
-from tallybayes.score import CellTable, CodeCells, PairedCells, QuadraticTerms
+from tallybayes.score import CellTable, CodeCells, JointCells, QuadraticTerms
 
 SIZES = st.lists(st.integers(2, JOINT_CELLS + 20), max_size=8)
 
@@ -33,9 +33,10 @@ def said(terms, row):
             cell = 0
             for part in term.cells:
                 cell = cell * part.size + row[part.column]
-        elif isinstance(term.cells, PairedCells):
-            (a, b), pair = term.cells.maps, term.cells
-            cell = a[row[pair.first.column]] * pair.width + b[row[pair.second.column]]
+        elif isinstance(term.cells, JointCells):
+            each = zip(term.cells.maps, term.cells.columns, strict=True)
+            coarse = [coarser[row[name]] for coarser, name in each]
+            cell = np.ravel_multi_index(coarse, term.cells.sizes)
         else:
             cell = row[term.cells.column]
         total += term.scores[:, cell]
@@ -61,19 +62,21 @@ def test_each_table_is_in_one_and_none_is_too_large(sizes):
     assert sorted(columns) == sorted(f"x{i}" for i in range(len(sizes)))
 
 
-def pairs_of(tables, places, n_classes):
-    """A table for each pair of places, of coarser cells."""
+def joint_of(tables, places, n_classes):
+    """A table for each two or three places, of coarser cells."""
     rng = np.random.default_rng(len(places))
     found = []
-    for i, j in places:
-        one, other = tables[i].cells, tables[j].cells
-        a, b = rng.integers(0, 3, one.size), rng.integers(0, 2, other.size)
-        cells = PairedCells(one, other, (a, b), (3, 2))
-        found.append(CellTable(cells, rng.normal(size=(n_classes, 6))))
+    for of_one in places:
+        singles, sizes = tuple(tables[i].cells for i in of_one), (3, 2, 4)[: len(of_one)]
+        maps = tuple(
+            rng.integers(0, n, cells.size) for cells, n in zip(singles, sizes, strict=True)
+        )
+        cells = JointCells(singles, maps, sizes)
+        found.append(CellTable(cells, rng.normal(size=(n_classes, cells.size))))
     return found
 
 
-PLACES = st.tuples(st.integers(0, 5), st.integers(0, 5)).filter(lambda pair: pair[0] != pair[1])
+PLACES = st.lists(st.integers(0, 5), min_size=2, max_size=3, unique=True)
 
 
 @given(
@@ -85,7 +88,7 @@ PLACES = st.tuples(st.integers(0, 5), st.integers(0, 5)).filter(lambda pair: pai
 )
 def test_pairs_are_added_to_the_tables_of_their_columns(sizes, places, n_classes, most, random):
     tables = tables_of(sizes, n_classes)
-    terms = [*tables[::2], *pairs_of(tables, places, n_classes), *tables[1::2]]
+    terms = [*tables[::2], *joint_of(tables, places, n_classes), *tables[1::2]]
     row = {f"x{i}": random.randrange(size) for i, size in enumerate(sizes)}
     found = joined(terms, most)
     np.testing.assert_allclose(said(found, row), said(terms, row), atol=1e-12)
@@ -96,13 +99,13 @@ def test_pairs_are_added_to_the_tables_of_their_columns(sizes, places, n_classes
 
 def test_a_pair_of_few_cells_is_looked_up_with_its_columns():
     tables = tables_of([10, 10], n_classes=1)
-    [found] = joined([*tables, *pairs_of(tables, [(1, 0)], 1)])
+    [found] = joined([*tables, *joint_of(tables, [(1, 0)], 1)])
     assert [cells.column for cells in found.cells] == ["x0", "x1"]
 
 
 def test_a_pair_of_many_cells_and_numbers_stay_as_they_are_and_in_their_order():
     tables = tables_of([20, 30])
-    [pair] = pairs_of(tables, [(0, 1)], 3)
+    [pair] = joint_of(tables, [(0, 1)], 3)
     number = Powers("x9", QuadraticTerms(*np.zeros((4, 3))))
     assert joined([pair, tables[0], number, tables[1]]) == [pair, tables[0], number, tables[1]]
 

@@ -54,14 +54,15 @@ def scores(learned, cells):
 
 
 def summed(offset, tables, pairs, cells):
-    """The offset and, for each row, the entries of its cells in the tables of columns and pairs."""
+    """The offset and, for each row, the entries of its cells in the tables of columns, pairs and
+    three columns."""
     found = np.tile(offset, (cells.shape[1], 1))
     codes = [*cells]
     for pair in pairs:
-        own = ((cells[pair.first], pair.maps[0]), (cells[pair.second], pair.maps[1]))
-        first, second = (np.where(cell >= 0, coarser[cell], -1) for cell, coarser in own)
-        joint = first * pair.sizes[1] + second
-        codes.append(np.where((first >= 0) & (second >= 0), joint, -1))
+        own = zip(pair.columns, pair.maps, strict=True)
+        coarse = [np.where(cells[j] >= 0, of_cells[cells[j]], -1) for j, of_cells in own]
+        joint = np.ravel_multi_index(coarse, pair.sizes, mode="clip")
+        codes.append(np.where(np.min(coarse, axis=0) >= 0, joint, -1))
     for cell, table in zip(codes, tables, strict=True):
         found[cell >= 0] += table[cell[cell >= 0]]
     return found

@@ -45,12 +45,15 @@ struct ScoredGroup {  // columns that are scored together
     }
 };
 
-// Two columns of levels or bins, of which entries together have scores.
-struct ScoredPair {
-    std::size_t first, second;
-    std::vector<i32> coarser_first, coarser_second;  // of each entry; −1 for none
-    std::vector<double> table;                                // (joint entries, classes)
-    i64 width = 0;                                            // coarser entries of the second
+// Columns of levels or bins, of which entries together have scores.
+struct ScoredTogether {
+    struct Member {
+        std::size_t column;
+        std::vector<i32> coarser;  // of each entry; −1 for none
+        i64 size;                  // how many coarser entries there are
+    };
+    std::vector<Member> members;
+    std::vector<double> table;  // (joint entries, classes)
 };
 
 class RowScorer {
@@ -127,20 +130,27 @@ public:
         groups_.push_back(std::move(group));
     }
 
-    // two columns of levels or bins, by the order in which they were added
-    void add_pair(std::size_t first, std::size_t second, const Codes& coarser_first,
-                  const Codes& coarser_second, i64 width, const Table& table) {
-        const auto fits = [&](std::size_t j, const Codes& coarser, i64 most) {
-            const i64 n = coarser.shape(0);
-            return j < columns_.size() &&
-                   n == static_cast<i64>(columns_[j].table.size()) / classes() &&
-                   within<i32>(coarser, n, std::numeric_limits<i32>::min(), most);
-        };
-        const i64 rows = width > 0 ? table.shape(0) / width : 0;
-        need(fits(first, coarser_first, rows) && fits(second, coarser_second, width),
-             "the table does not fit the columns of the pair");
-        pairs_.push_back({first, second, values_of(coarser_first), values_of(coarser_second),
-                          table_of(table), width});
+    // columns of levels or bins, by the order in which they were added; the coarser entries of the
+    // last are next to each other in the table
+    void add_joint(const std::vector<std::size_t>& columns, const std::vector<Codes>& coarser,
+                   const std::vector<i64>& sizes, const Table& table) {
+        const char* misfit = "the table does not fit the columns that it is of";
+        need(columns.size() == coarser.size() && columns.size() == sizes.size(), misfit);
+        ScoredTogether together;
+        i64 cells = 1;
+        for (std::size_t i = 0; i < columns.size(); ++i) {
+            const std::size_t j = columns[i];
+            const i64 n = coarser[i].shape(0);
+            need(sizes[i] > 0 && cells <= table.shape(0) && j < columns_.size() &&
+                     n == static_cast<i64>(columns_[j].table.size()) / classes() &&
+                     within<i32>(coarser[i], n, std::numeric_limits<i32>::min(), sizes[i]),
+                 misfit);
+            cells *= sizes[i];
+            together.members.push_back({j, values_of(coarser[i]), sizes[i]});
+        }
+        need(cells == table.shape(0), misfit);
+        together.table = table_of(table);
+        together_.push_back(std::move(together));
     }
     // P' = (1 − share)·P + share·prior, at most `most`, in place of P
     void mix(double share, const Vector& prior, double most) {
@@ -200,10 +210,14 @@ public:
             }
         }
         for (auto& group : groups_) found += add_group_scores(group, row);
-        for (const auto& pair : pairs_) {
-            const i64 a = pair.coarser_first[static_cast<std::size_t>(columns_[pair.first].at)];
-            const i64 b = pair.coarser_second[static_cast<std::size_t>(columns_[pair.second].at)];
-            if (a >= 0 && b >= 0) add(pair.table.data() + static_cast<std::size_t>(a * pair.width + b) * K);
+        for (const auto& together : together_) {
+            i64 cell = 0;
+            for (const auto& member : together.members) {
+                const auto entry = static_cast<std::size_t>(columns_[member.column].at);
+                const i64 coarser = member.coarser[entry];
+                cell = cell < 0 || coarser < 0 ? -1 : cell * member.size + coarser;
+            }
+            if (cell >= 0) add(together.table.data() + static_cast<std::size_t>(cell) * K);
         }
         if (row.size() > found && has_other_keys(row)) return score(with_text_keys(row));
         doubtful |= found == 0 && row.size() > 0;
@@ -357,7 +371,7 @@ private:
     nb::dict dates_;  // the names of columns of dates
     std::vector<ScoredColumn> columns_;
     std::vector<ScoredGroup> groups_;
-    std::vector<ScoredPair> pairs_;
+    std::vector<ScoredTogether> together_;
     std::vector<double> mixed_;
     double share_ = 0.0, most_ = 1.0;
     bool watches_others_ = false;  // columns that have no part in the score
@@ -378,8 +392,7 @@ void bind_row_scorer(nb::module_& m) {
     def(scorer, "add_function", &RowScorer::add_function,
         "name function missing least strings beside counts");
     def(scorer, "add_group", &RowScorer::add_group, "names mean rotation constant freedom function");
-    def(scorer, "add_pair", &RowScorer::add_pair,
-        "first second coarser_first coarser_second width table");
+    def(scorer, "add_joint", &RowScorer::add_joint, "columns coarser sizes table");
     def(scorer, "mix", &RowScorer::mix, "share prior most");
     def(scorer, "watch", &RowScorer::watch, "names");
     def(scorer, "posterior", &RowScorer::posterior, "row");

@@ -28,7 +28,7 @@ from tallybayes.score import (
     OpaqueTerm,
     OwnTerms,
     Term,
-    of_pairs,
+    of_joint_tables,
     of_single_columns,
 )
 from tallybayes.tables import Table
@@ -387,10 +387,10 @@ def row_scorer(
     for group in terms:
         if isinstance(group, GroupTerm):
             _add_group(scorer, group, len(offset))
-    for cells, scores in of_pairs(terms):
-        first, second = (np.ascontiguousarray(coarse, dtype=np.int32) for coarse in cells.maps)
-        one, other = place[cells.first.column], place[cells.second.column]
-        scorer.add_pair(one, other, first, second, cells.width, np.ascontiguousarray(scores.T))
+    for cells, scores in of_joint_tables(terms):
+        maps = [np.ascontiguousarray(coarse, dtype=np.int32) for coarse in cells.maps]
+        members = [place[name] for name in cells.columns]
+        scorer.add_joint(members, maps, list(cells.sizes), np.ascontiguousarray(scores.T))
     scorer.watch(list(watched))
     correction = formula.correction
     if correction.prior_share:

@@ -83,7 +83,8 @@ class WeightedNaiveBayes(RowByRow):
     classes : array-like, optional
         Classes that may occur; others may still come.
     interactions : "auto" or int, default="auto"
-        The maximum number of pairs of columns; "auto": all that help by leave-one-out.
+        The maximum number of pairs of columns, or of three columns of which two are a pair; "auto":
+        all that help by leave-one-out. Three columns are tried up to 20,000 rows.
     weights : {"column-class", "column"}, default="column-class"
         Whether the weight of a term may deviate by class, if there are more than two classes and
         columns times classes are at most 4,000.
@@ -112,12 +113,13 @@ class WeightedNaiveBayes(RowByRow):
     weights_ : frame
         The weight of each term's table, by class for more than two, and what the term adds as a
         whole, in nats; "left out" columns weigh 0.
-    interactions_ : list of pairs of str
+    interactions_ : list of tuples of two or three str
     tables_ : dict
         By column name, and by pair of names: a frame with the contribution of each cell to each
         class, in nats.
     feature_importances_ : float64 array (n_features,)
-        What each column adds, with half of each of its pairs, in nats a row.
+        What each column adds, with half of each of its pairs and a third of three columns, in nats
+        a row.
     offsets_ : float64 array (n_classes,)
         log P(k) + b_k, in nats.
     log_loss_increase_ : float
@@ -533,21 +535,22 @@ class WeightedNaiveBayes(RowByRow):
         return frame(held)
 
     @property
-    def interactions_(self) -> list[tuple[str, str]]:
-        """The pairs of columns that have a table of their own, in the order they were taken."""
+    def interactions_(self) -> list[tuple[str, ...]]:
+        """The pairs of columns, and three columns together, that have a table of their own, in the
+        order they were taken."""
         return self._weighting("interactions_").pairs
 
     @property
     def tables_(self) -> dict[Any, Any]:
-        """What each cell of a term adds to each class, in nats, as a frame by column name or pair
-        of names."""
+        """What each cell of a term adds to each class, in nats, as a frame by column name, or by
+        the names of two or three columns."""
         weighting = self._weighting("tables_")
         now = self._weighted().now
         assert now is not None
         names = [*((column.name,) for column in now.columns), *weighting.pairs]
         labels = [str(label) for label in self.classes_.tolist()]
         return {
-            (name if len(name) == 2 else name[0]): term_frame(now.score, t, name, labels)
+            (name if len(name) > 1 else name[0]): term_frame(now.score, t, name, labels)
             for t, name in enumerate(names)
         }
 
@@ -555,15 +558,15 @@ class WeightedNaiveBayes(RowByRow):
     def feature_importances_(self) -> Array:
         """What each column adds with its pairs, in nats a row, float64 (n_features,).
 
-        What it adds by itself (see :attr:`weights_`), and half of what each of its pairs adds. A
-        column that is left out is 0.
+        What it adds by itself (see :attr:`weights_`), and its part, a half or a third, of what
+        its pairs and three columns add. A column that is left out is 0.
         """
         weighting = self._weighting("feature_importances_")
         adds = weighting.adds
         found = {name: adds.get(name, 0.0) for name in self._weighted().names}
         for pair in weighting.pairs:
             for name in pair:
-                found[name] += 0.5 * adds[" × ".join(pair)]
+                found[name] += adds[" × ".join(pair)] / len(pair)
         return np.array(list(found.values()))
 
     @property

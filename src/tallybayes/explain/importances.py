@@ -190,11 +190,13 @@ def summary_of(
     n_columns, labels = len(now.columns), [str(label) for label in classes.tolist()]
     order = np.argsort(-weighting.apart, kind="stable").tolist()
     speaking = [t for t in order if weighting.apart[t] >= MIN_NATS]
-    n_pairs = sum(t >= n_columns for t in speaking)
-    and_pairs = f" and {n_pairs} pair{'s' * (n_pairs > 1)} of columns" if n_pairs else ""
+    joint = [len(weighting.pairs[t - n_columns]) for t in speaking if t >= n_columns]
+    counts = {"pair": joint.count(2), "triple": joint.count(3)}
+    kinds = [f"{n} {kind}{'s' * (n > 1)}" for kind, n in counts.items() if n]
+    and_pairs = f"{', ' if len(kinds) > 1 else ' and '}{' and '.join(kinds)} of columns"
     lines = [
-        f"{len(labels)} classes ({listed(labels, 6)}), predicted from {len(speaking) - n_pairs} of "
-        f"{n_columns} columns{and_pairs}.",
+        f"{len(labels)} classes ({listed(labels, 6)}), predicted from "
+        f"{len(speaking) - len(joint)} of {n_columns} columns{and_pairs if joint else ''}.",
         _quality(figures),
     ]
     if not speaking and not now.score.text_parts:

@@ -28,7 +28,7 @@ from tallybayes.score import (
     NumberTerm,
     OpaqueTerm,
     OwnTerms,
-    of_pairs,
+    of_joint_tables,
     of_single_columns,
 )
 from tallybayes.tables.columns import entries_of_bits
@@ -94,11 +94,11 @@ def form_of(
         raise ValueError(f"names= gives two columns one name: {sorted(called.values())}")
     terms = [_of_column(place[name], single[name], points) for name in columns if name in has_term]
     terms += [_group(group, [place[name] for name in group.columns]) for group in groups]
-    for cells, scores in of_pairs(formula.terms):
+    for cells, scores in of_joint_tables(formula.terms):
         terms.append(
             {
-                "kind": "pair",
-                "columns": [place[cells.first.column], place[cells.second.column]],
+                "kind": "joint",
+                "columns": [place[name] for name in cells.columns],
                 "maps": [coarse.tolist() for coarse in cells.maps],
                 "sizes": list(cells.sizes),
                 "table": exact(scores.T),

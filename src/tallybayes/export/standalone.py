@@ -157,16 +157,20 @@ def cells(term: Mapping[str, Any]) -> Term:
     return lambda entries, values: rows[entries[j]]
 
 
-def pair(term: Mapping[str, Any]) -> Term:
-    (i, j), (first, second) = term["columns"], term["maps"]
-    width, rows = term["sizes"][1], rows_of(term["table"])
+def joint(term: Mapping[str, Any]) -> Term:
+    rows, stride = rows_of(term["table"]), 1
     rows.append((0.0,) * len(rows[0]))  # of no cell
-    last = len(rows) - 1
-    first = [last if a < 0 else a * width for a in first]
+    nowhere = -len(rows)  # far below 0, whatever is added to it
+    steps = []
+    for j, coarser, size in reversed(list(zip(term["columns"], term["maps"], term["sizes"]))):
+        steps.append((j, [nowhere if a < 0 else a * stride for a in coarser]))
+        stride *= size
 
     def added(entries: Sequence[int], values: Sequence[Any]) -> Sequence[float]:
-        a, b = first[entries[i]], second[entries[j]]
-        return rows[a + b] if a != last and b >= 0 else rows[last]
+        place = 0
+        for j, step in steps:
+            place += step[entries[j]]
+        return rows[place if place >= 0 else -1]
 
     return added
 
@@ -343,7 +347,7 @@ class Model:
 
     def __init__(self, document: str, labels: str) -> None:
         form = json.loads(document)
-        kinds = {"cells": cells, "pair": pair, "law": law, "group": group}
+        kinds = {"cells": cells, "joint": joint, "law": law, "group": group}
         self.classes: list[Any] = json.loads(labels)
         self.base: tuple[float, ...] = tuple(floats(form["base"]))
         columns = [form["common"] | column for column in form["columns"]]

@@ -7,6 +7,8 @@ is a tensor (n, k). The tables of all columns are one table, which is looked up 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -37,10 +39,10 @@ from tallybayes.score import (
     CodeCells,
     Formula,
     Inexpressible,
+    JointCells,
     Kind,
     LevelCells,
     NumberCells,
-    PairedCells,
     Power,
 )
 
@@ -135,13 +137,16 @@ class Columns:
         """The cells of each row, int64 (n, d), of several columns if they are of one kind: see
         :func:`_batches`."""
         first = cells[0]
-        if isinstance(first, PairedCells):
-            maps = first.maps[0].astype(np.int64) * first.width, first.maps[1].astype(np.int64)
-            one, other = (self.cells([single]) for single in (first.first, first.second))
-            return one.of(maps[0]) + other.of(maps[1])
+        if isinstance(first, JointCells):
+            singles = zip(first.cells, first.maps, first.strides, strict=True)
+            each = [
+                self.cells([single]).of(coarse.astype(np.int64) * stride)
+                for single, coarse, stride in singles
+            ]
+            return reduce(add, each)
         if isinstance(first, LevelCells):
             return self._level(first)
-        names = [of_one.column for of_one in cells if not isinstance(of_one, PairedCells)]
+        names = [of_one.column for of_one in cells if not isinstance(of_one, JointCells)]
         x, missing = self.numbers(names)
         if isinstance(first, NumberCells):
             starts = [of_one.starts for of_one in cells if isinstance(of_one, NumberCells)]

@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
 from math import prod
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,10 +39,10 @@ from tallybayes.score import (
     CodeCells,
     Formula,
     Inexpressible,
+    JointCells,
     Kind,
     LevelCells,
     NumberCells,
-    PairedCells,
     Power,
     Single,
 )
@@ -368,11 +370,13 @@ def _by_level(cells: LevelCells, values: Values, columns: Columns) -> Tree:
 def cell_of(cells: Cells, columns: Columns) -> Tree:
     """The name of the cell of each row, counted from 1."""
     query = columns.query
-    if isinstance(cells, PairedCells):
-        maps = cells.maps[0] * cells.width + 1, cells.maps[1]
-        one, other = (cell_of(single, columns) for single in (cells.first, cells.second))
-        first, second = (query.looked_up(m, c) for m, c in zip(maps, (one, other), strict=True))
-        return query.name("c", first + second)
+    if isinstance(cells, JointCells):
+        singles = zip(cells.cells, cells.maps, cells.strides, strict=True)
+        each = [
+            query.looked_up(coarse * stride + (i == 0), cell_of(single, columns))
+            for i, (single, coarse, stride) in enumerate(singles)
+        ]
+        return query.name("c", reduce(add, each))
     if isinstance(cells, CodeCells):
         return _code(cells, columns)
     return query.name("c", score_of(cells, 1 + np.arange(cells.size), columns))
@@ -681,7 +685,7 @@ def joined(terms: Sequence[Written], most: int = JOINT_CELLS) -> list[Written | 
 def _singles(table: CellTable) -> list[Single]:
     """The cells of a table's columns."""
     cells = table.cells
-    return [cells.first, cells.second] if isinstance(cells, PairedCells) else [cells]
+    return list(cells.cells) if isinstance(cells, JointCells) else [cells]
 
 
 def _key(cells: Single) -> Key:
@@ -706,10 +710,11 @@ def _groups(tables: Sequence[CellTable], most: int) -> dict[Key, int]:
         groups.remove(other)
         return True
 
-    pairs = [[_key(cells) for cells in _singles(t)] for t in tables if len(_singles(t)) == 2]
-    for pair in sorted(pairs, key=lambda pair: prod(sizes[key] for key in pair)):
-        one, other = (next(group for group in groups if key in group) for key in pair)
-        merge(one, other)
+    joint = [[_key(cells) for cells in _singles(t)] for t in tables if len(_singles(t)) > 1]
+    for keys in sorted(joint, key=lambda keys: prod(sizes[key] for key in keys)):
+        for other in keys[1:]:
+            one, of_other = (next(g for g in groups if key in g) for key in (keys[0], other))
+            merge(one, of_other)
     if len(tables[0].scores) == 1:
         return {key: i for i, group in enumerate(groups) for key in group}
     for group in sorted(groups, key=lambda group: -prod(sizes[key] for key in group)):
@@ -728,9 +733,8 @@ def _joint(tables: Sequence[CellTable]) -> JointTable:
     scores = np.zeros((len(tables[0].scores), *shape))
     for table in tables:
         keys = [_key(single) for single in _singles(table)]
-        own = _of_singles(table)
-        if places.index(keys[0]) > places.index(keys[-1]):
-            own = own.swapaxes(1, 2)
+        order = np.argsort([places.index(key) for key in keys])
+        own = _of_singles(table).transpose(0, *(1 + order))
         axes = [n if key in keys else 1 for n, key in zip(shape, places, strict=True)]
         scores += own.reshape(-1, *axes)
     return JointTable(list(cells.values()), scores.reshape(len(scores), -1))
@@ -739,9 +743,12 @@ def _joint(tables: Sequence[CellTable]) -> JointTable:
 def _of_singles(table: CellTable) -> Array:
     """The scores of a table by the cells of its single columns."""
     cells = table.cells
-    if isinstance(cells, PairedCells):
-        a, b = cells.maps
-        return table.scores[:, a[:, None] * cells.width + b[None, :]]
+    if isinstance(cells, JointCells):
+        places = sum(
+            coarse * stride
+            for coarse, stride in zip(np.ix_(*cells.maps), cells.strides, strict=True)
+        )
+        return table.scores[:, places]
     return table.scores
 
 

@@ -19,11 +19,11 @@ from tallybayes.score import (
     Formula,
     GroupTerm,
     Inexpressible,
+    JointCells,
     Kind,
     NumberCells,
     NumberTerm,
     OpaqueTerm,
-    PairedCells,
     PooledTerms,
     Power,
     QuadraticTerms,
@@ -316,14 +316,17 @@ def _written(term: Term) -> Written:
 def _without_strings(term: CellTable) -> CellTable:
     """The table without strings beside numbers: a column of SQL holds one of them."""
     cells = term.cells
-    if isinstance(cells, PairedCells):
-        first, second = _numbers(cells.first), _numbers(cells.second)
-        rows, width = cells.sizes  # what is in no coarser cell is in a further one, which adds 0
-        one, other = cells.maps[0][: first.size], cells.maps[1][: second.size]
-        maps = np.where(one < 0, rows, one), np.where(other < 0, width, other)
-        cube = term.scores.reshape(-1, rows, width)
-        scores = np.pad(cube, ((0, 0), (0, 1), (0, 1))).reshape(len(cube), -1)
-        return CellTable(PairedCells(first, second, maps, (rows + 1, width + 1)), scores)
+    if isinstance(cells, JointCells):
+        # what is in no coarser cell is in a further one, which adds 0
+        singles = tuple(map(_numbers, cells.cells))
+        maps = tuple(
+            np.where(coarse[: one.size] < 0, size, coarse[: one.size])
+            for one, coarse, size in zip(singles, cells.maps, cells.sizes, strict=True)
+        )
+        cube = term.scores.reshape(-1, *cells.sizes)
+        scores = np.pad(cube, ((0, 0), *[(0, 1)] * len(singles))).reshape(len(cube), -1)
+        sizes = tuple(size + 1 for size in cells.sizes)
+        return CellTable(JointCells(singles, maps, sizes), scores)
     cells = _numbers(cells)
     return CellTable(cells, term.scores[:, : cells.size])
 

@@ -49,7 +49,7 @@ from tallybayes.tally import CrossMoments, Moments, TableTally
 from tallybayes.tally.saved import Labels, plain_arrays, plain_groups
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.learned import Averaged, Learned
-from tallybayes.weighted.pairs import PairCells, PairTerm, SmoothPair
+from tallybayes.weighted.pairs import JointColumns, PairTerm, SmoothPair
 from tallybayes.weighted.scores import Weights
 from tallybayes.weighted.splines import SmoothTables
 
@@ -367,7 +367,7 @@ def plain_weighting(weighting: Weighting) -> tuple[dict[str, Any], Tree]:
         "part": [arrays for _, arrays in parts],
     }
     if smooth is not None:
-        pairs = [[p.first, p.second, *p.sizes] for p in smooth.pairs]
+        pairs = [[*p.columns, *p.sizes] for p in smooth.pairs]
         header["smooth"] = {"share": smooth.share, "pairs": pairs}
         of_pairs = {"pair": [p.table for p in smooth.pairs], **_maps(smooth.pairs)}
         tree["smooth"] = {"offset": smooth.offset, "column": smooth.columns, **of_pairs}
@@ -384,7 +384,7 @@ def _plain_part(part: Learned) -> tuple[dict[str, Any], Tree]:
         "round_scales": [then.scale for then in part.rounds],
         "corrected": part.corrections is not None,
         "choices": [asdict(choice) for choice in part.choices],
-        "pairs": [[p.first, p.second, *p.sizes, p.gain, p.round] for p in part.pairs],
+        "pairs": [[*p.columns, *p.sizes, p.gain, p.round] for p in part.pairs],
     }
     weights, *rounds = (
         {"terms": some.terms, "deviations": some.deviations, "offsets": some.offsets}
@@ -399,9 +399,11 @@ def _plain_part(part: Learned) -> tuple[dict[str, Any], Tree]:
     return header, {"offset": part.offset, **weights, **of_pairs, **more}
 
 
-def _maps(pairs: Sequence[PairCells]) -> Tree:
-    """The coarser cells of the columns of each pair."""
-    return {"first": [p.maps[0] for p in pairs], "second": [p.maps[1] for p in pairs]}
+def _maps(pairs: Sequence[JointColumns]) -> Tree:
+    """The coarser cells of the columns of each pair, and of three columns."""
+    third = {i: p.maps[2] for i, p in enumerate(pairs) if len(p.columns) > 2}
+    maps = {"first": [p.maps[0] for p in pairs], "second": [p.maps[1] for p in pairs]}
+    return {**maps, "third": third}
 
 
 # ---- weights: from a file ------------------------------------------------------------------------
@@ -443,7 +445,7 @@ def restored_weighting(header: Any, tree: Any) -> Weighting:
         smooth["columns"] = numbered(smooth, "column", len(columns), "weighting.smooth")
         smooth = fit(SmoothTables, smooth, "weighting.smooth", known)
         need([len(of) for of in smooth.columns] == sizes, "weighting.smooth.column fits its cells")
-        together = {frozenset((pair.first, pair.second)) for pair in smooth.pairs}
+        together = {frozenset(pair.columns) for pair in smooth.pairs}
         need(len(together) == len(smooth.pairs), "weighting.smooth.pairs has each two columns once")
     learned = {
         "columns": columns,
@@ -479,7 +481,7 @@ class _Column(NamedTuple):
 
 PART = (
     *("scale", "round_scales", "corrected", "choices", "pairs", "offset", "terms", "deviations"),
-    *("offsets", "round", "counted", "expected", "first", "second", "correction"),
+    *("offsets", "round", "counted", "expected", "first", "second", "third", "correction"),
 )
 """What a file has of one fit."""
 
@@ -522,23 +524,26 @@ def _pairs(
     known: Sizes,
     where: str,
 ) -> list[Any]:
-    """Pairs of columns, from rows in the header and arrays by number; `tables` are their fields and
-    how files call them."""
+    """Pairs of columns, and three columns together, from rows in the header and arrays by number;
+    `tables` are their fields and how files call them."""
     rows = fit(list[list[Any]], given.pop("pairs", None), f"{where}.pairs")
     names = {"first": "first", "second": "second", **tables}
     held = {field: numbered(given, name, len(rows), where) for field, name in names.items()}
+    third = fit(dict[int, Any], given.pop("third", {}), f"{where}.third")
+    more, most = (("gain", "round"), 3) if kind is PairTerm else ((), 2)
     pairs = []
     for i, row in enumerate(rows):
-        at, more = f"{where}.pairs[{i}]", ("gain", "round") if kind is PairTerm else ()
-        need(len(row) == 4 + len(more), f"{at} has {4 + len(more)} elements, not {len(row)}")
+        at, n = f"{where}.pairs[{i}]", 2 + (i in third)
+        fits = n <= most and len(row) == 2 * n + len(more)
+        need(fits, f"{at} has {2 * min(n, most) + len(more)} elements, not {len(row)}")
         arrays = {field: of[i] for field, of in held.items()}
-        maps = arrays.pop("first"), arrays.pop("second")
-        values = {"first": row[0], "second": row[1], "maps": maps, "sizes": tuple(row[2:4])}
-        values |= dict(zip(more, row[4:], strict=True)) | arrays
+        maps = arrays.pop("first"), arrays.pop("second"), *([third[i]] if n > 2 else [])
+        values = {"columns": tuple(row[:n]), "maps": maps, "sizes": tuple(row[n : 2 * n])}
+        values |= dict(zip(more, row[2 * n :], strict=True)) | arrays
         pair = fit(kind, values, at, known)
-        need(pair.first != pair.second, f"{at} is of two columns")
-        need(max(pair.first, pair.second) < len(columns), f"{at} is of columns that there are")
-        for j, cells, size in zip((pair.first, pair.second), pair.maps, pair.sizes, strict=True):
+        need(len({*pair.columns}) == n, f"{at} is of {'two' if n == 2 else 'three'} columns")
+        need(max(pair.columns) < len(columns), f"{at} is of columns that there are")
+        for j, cells, size in zip(pair.columns, pair.maps, pair.sizes, strict=True):
             fits = len(cells) == columns[j].n_cells and cells.max() < size <= len(cells)
             need(fits, f"{at} has coarser cells, {size} for each column")
         fits = all(len(getattr(pair, field)) == pair.n_cells for field in tables)
@@ -551,7 +556,7 @@ def _need_cells_alike(averaged: Averaged) -> None:
     """Raises where pairs of the same columns cut them so differently that together they have far
     more cells than the file holds: parts that were learned of nearly the same rows do not."""
     for pair in averaged.pairs:
-        each: list[PairCells] = [member.pair for member in pair.members]
+        each: list[JointColumns] = [member.pair for member in pair.members]
         each += [] if pair.smooth is None else [pair.smooth]
         held = sum(cells.n_cells for cells in each)
         parts = {m.part for m in pair.members}

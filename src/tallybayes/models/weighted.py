@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from tallybayes.tables import Empty, Strings, Table
 from tallybayes.tally import UNIT_ROWS, ClassCounts, TextCounts
 from tallybayes.weighted.average import TextWeights
 from tallybayes.weighted.cells import ColumnCells, in_effective_rows, neighbours_moved
-from tallybayes.weighted.pairs import PairCells
+from tallybayes.weighted.pairs import JointColumns
 from tallybayes.weighted.rows import MIN_COUNT, LearningRows
 from tallybayes.weighted.scores import WeightedScore, Weights, rows_taken_out
 from tallybayes.weighted.tables import NULL_TERM
@@ -137,15 +138,15 @@ class WeightedModel(TableModel):
 
     @property
     def pairs(self) -> list[Term]:
-        return [term for term in self.parts if len(term.columns) == 2]
+        return [term for term in self.parts if len(term.columns) > 1]
 
-    def words_of_pair(self, columns: tuple[str, ...]) -> tuple[list[str], list[str]]:
-        """The coarser cells of a pair of columns, in words."""
+    def words_of_pair(self, columns: tuple[str, ...]) -> list[list[str]]:
+        """The coarser cells of each column of a pair, or of three columns, in words."""
         place = {column.name: j for j, column in enumerate(self.score.columns)}
-        first, second = (place[name] for name in columns)
-        pair = next(p for p in self.score.pairs if (p.first, p.second) == (first, second))
-        one, other = (self.score.columns[j] for j in (first, second))
-        return coarse_labels(one, pair.maps[0]), coarse_labels(other, pair.maps[1])
+        places = tuple(place[name] for name in columns)
+        pair = next(p for p in self.score.pairs if p.columns == places)
+        each = zip(places, pair.maps, strict=True)
+        return [coarse_labels(self.score.columns[j], coarse) for j, coarse in each]
 
     @kept
     def score(self) -> Any:
@@ -480,9 +481,9 @@ def cells_in_words(score: WeightedScore, t: int) -> list[list[str]]:
     if t < n:
         return [cell_labels(score.columns[t])]
     pair = score.pairs[t - n]
-    one = coarse_labels(score.columns[pair.first], pair.maps[0])
-    other = coarse_labels(score.columns[pair.second], pair.maps[1])
-    return [[a for a in one for _ in other], [b for _ in one for b in other]]
+    each = zip(pair.columns, pair.maps, strict=True)
+    words = product(*(coarse_labels(score.columns[j], coarse) for j, coarse in each))
+    return [list(of_column) for of_column in zip(*words, strict=True)]
 
 
 # ---- columns of text in a weighted model: their scores, with learned weights ---------------------
@@ -585,7 +586,7 @@ class ScoreWithText(WeightedScore):
         text_columns: TextColumns,
         weights: TextWeights,
     ) -> None:
-        pairs_given: list[PairCells] = list(pairs)
+        pairs_given: list[JointColumns] = list(pairs)
         super().__init__(columns, pairs_given, tables, offset)
         self.text_columns: TextColumns = text_columns.among(weights.names)
         of_name = dict(zip(weights.names, weights.weights.tolist(), strict=True))

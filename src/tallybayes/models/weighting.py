@@ -21,7 +21,7 @@ from tallybayes.weighted.cells import (
     in_effective_rows,
 )
 from tallybayes.weighted.learned import Averaged, Learned
-from tallybayes.weighted.pairs import JoinedPair, PairCells, PairTerm
+from tallybayes.weighted.pairs import JoinedPair, JointColumns, PairTerm
 from tallybayes.weighted.scores import WeightedScore
 from tallybayes.weighted.tables import ColumnTable
 
@@ -93,10 +93,10 @@ class Weighting:
         return columns + [" × ".join(pair) for pair in self.pairs]
 
     @property
-    def pairs(self) -> list[tuple[str, str]]:
-        """The pairs of columns, by name."""
+    def pairs(self) -> list[tuple[str, ...]]:
+        """The pairs of columns, and three columns that count together, by name."""
         columns = self.learned.columns
-        return [(columns[p.first].name, columns[p.second].name) for p in self.learned.pairs]
+        return [tuple(columns[j].name for j in pair.columns) for pair in self.learned.pairs]
 
 
 class PartNow(NamedTuple):
@@ -247,7 +247,7 @@ def _pair_term(
     parts: list[PartNow], pair: JoinedPair, n_columns: int, at: Index, n_classes: int
 ) -> Array:
     """What a pair of columns adds: the mean over the parts of its weighted, corrected tables."""
-    term = np.zeros((pair.sizes[0] * pair.sizes[1], n_classes))
+    term = np.zeros((pair.n_cells, n_classes))
     for i, member in enumerate(pair.members):
         part, t = parts[member.part], n_columns + member.place
         table = part.by_class[:, t] * _centred(member.pair.full, at, n_classes)
@@ -262,17 +262,15 @@ def _pair_term(
     return term
 
 
-Pair = TypeVar("Pair", bound=PairCells)
+Pair = TypeVar("Pair", bound=JointColumns)
 
 
 def _with_levels(pair: Pair, columns: list[ColumnCells]) -> Pair:
     """The pair with a map entry for each level that came since, which is in none of its cells."""
-    first, second = pair.maps
-    n_first, n_second = columns[pair.first].n_cells, columns[pair.second].n_cells
-    if len(first) == n_first and len(second) == n_second:
-        return pair
-    first, second = _with_new_levels(first, n_first, -1), _with_new_levels(second, n_second, -1)
-    return replace(pair, maps=(first, second))
+    each = zip(pair.columns, pair.maps, strict=True)
+    return replace(
+        pair, maps=tuple(_with_new_levels(map_, columns[j].n_cells, -1) for j, map_ in each)
+    )
 
 
 def _with_new_levels(of_cells: Any, n_cells: int, value: float = 0.0) -> Any:

@@ -80,9 +80,8 @@ def term_values(subject: Subject, X: Any, k: int, other: int) -> list[TermValues
         values, scores = _of_column(form, facts)
         found.append(TermValues(facts.name, values, _difference(scores, k, other)))
     for cells, table in form.pairs:
-        columns = cells.first.column, cells.second.column
-        values = [f"{a} × {b}" for a, b in product(*form.model.words_of_pair(columns))]
-        found.append(TermValues(" × ".join(columns), values, _difference(table.T, k, other)))
+        values = [" × ".join(words) for words in product(*form.model.words_of_pair(cells.columns))]
+        found.append(TermValues(" × ".join(cells.columns), values, _difference(table.T, k, other)))
     return found
 
 

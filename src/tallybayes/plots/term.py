@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any, Self
 
 import numpy as np
@@ -187,14 +188,15 @@ class TermDisplay:
     def from_estimator(
         cls, estimator: Any, column: Any, *, label: Any = None, ax: Any = None
     ) -> Self:
-        """A column or a pair of a weighted model.
+        """A column, a pair, or three columns of a weighted model.
 
         Parameters
         ----------
         estimator : fitted WeightedNaiveBayes
             A fitted model.
-        column : str, or pair of str
-            A column, or one of ``interactions_`` in either order.
+        column : str, or tuple of str
+            A column, or one of ``interactions_`` in any order: the first column goes down, the
+            others across.
         label : label, optional
             The class; the last one by default, which of two is the positive one.
         ax : axes, optional
@@ -226,8 +228,14 @@ class TermDisplay:
         k = len(known) - 1 if label is None else known.index(label)
         columns, cells, table, starts = _cells_of(estimator._fitted(), column)
         nats = against_others(table)[:, k].reshape([len(words) for words in cells])
-        if isinstance(column, tuple | list) and tuple(column) != columns:
-            columns, cells, nats = columns[::-1], cells[::-1], nats.T
+        if isinstance(column, tuple | list):
+            order = [columns.index(name) for name in column]
+            columns, cells = tuple(column), [cells[i] for i in order]
+            nats = nats.transpose(order)
+        if len(columns) > 2:  # the last ones share the second axis
+            columns = columns[0], " × ".join(columns[1:])
+            cells = [cells[0], [" × ".join(words) for words in product(*cells[1:])]]
+            nats = nats.reshape(len(nats), -1)
         return cls(label=known[k], columns=columns, cells=cells, nats=nats, starts=starts).plot(ax)
 
 
@@ -242,9 +250,8 @@ def _cells_of(
         names.append(columns if len(columns) > 1 else columns[0])
         if len(columns) != len(requested) or set(columns) != set(requested):
             continue
-        if len(columns) == 2:
-            words = [list(words) for words in model.words_of_pair(columns)]
-            return columns, words, term.scores.T, None
+        if len(columns) > 1:
+            return columns, model.words_of_pair(columns), term.scores.T, None
         column = next(c for c in model.score.columns if c.name == columns[0])
         order = [*range(1, column.n_cells), 0]  # the missing value last
         starts = column.starts if column.is_number else None

@@ -52,7 +52,7 @@ def document_of(content: Content, about: Mapping[str, str]) -> dict[str, Any]:
             {**asdict(d), "about": cut(d.about), "value": rounded(d.value)}
             for d in content.findings
         ],
-        "pairs": [[cut(a), cut(b)] for a, b in subject.pairs],
+        "pairs": [[*map(cut, columns)] for columns in subject.pairs],
         "terms": _terms(content),
         "columns": _columns(content.columns, drawn),
         "rows": [_row(row) for row in content.shown],

@@ -23,7 +23,7 @@ from tallybayes.score import (
     GroupTerm,
     NumberTerm,
     OpaqueTerm,
-    of_pairs,
+    of_joint_tables,
     of_single_columns,
 )
 from tallybayes.tally import GridCounts
@@ -51,7 +51,7 @@ class Form:
         self._single = of_single_columns(self.formula.terms)
         alone = [t for t in self.formula.terms if isinstance(t, CellTable | NumberTerm)]
         self._alone = {term.columns[0] for term in alone if len(term.columns) == 1}
-        self.pairs = of_pairs(self.formula.terms)
+        self.pairs = of_joint_tables(self.formula.terms)
         self.groups = [term for term in self.formula.terms if isinstance(term, GroupTerm)]
 
     @property
@@ -112,9 +112,9 @@ class Form:
         """The form as JSON, with the words of pairs."""
         terms = [term for term in self.formula.terms if not isinstance(term, OpaqueTerm)]
         found = form_of(replace(self.formula, terms=terms), self._points)
-        pairs = [term for term in found["terms"] if term["kind"] == "pair"]
+        pairs = [term for term in found["terms"] if term["kind"] == "joint"]
         for term, (cells, _) in zip(pairs, self.pairs, strict=True):
-            words = self.model.words_of_pair((cells.first.column, cells.second.column))
+            words = self.model.words_of_pair(cells.columns)
             term["labels"] = [list(of_one) for of_one in words]
         return found
 

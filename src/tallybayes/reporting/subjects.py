@@ -135,8 +135,8 @@ class Subject(ABC):
         return None
 
     @property
-    def pairs(self) -> list[tuple[str, str]]:
-        """Pairs of columns that have a table."""
+    def pairs(self) -> list[tuple[str, ...]]:
+        """Pairs of columns, and three columns, that have a table."""
         return []
 
     @property
@@ -318,7 +318,7 @@ class TableSubject(Subject):
         return Form(held)
 
     @property
-    def pairs(self) -> list[tuple[str, str]]:
+    def pairs(self) -> list[tuple[str, ...]]:
         return [term.columns for term in self._held.pairs]
 
     @property

@@ -148,7 +148,7 @@ class _Search:
         self.everything = np.full(rows.n, True)
         self.tables: dict[int, PartTables] = {}
         """Of each part; the ways to learn differ in what they do with them."""
-        self.among: list[tuple[str, str]] | None = None
+        self.among: list[tuple[str, ...]] | None = None
         self.whole: PartFit | None = None
         self.stricter = 0.0
         self.noise: frozenset[int] = frozenset()
@@ -158,7 +158,8 @@ class _Search:
         ):  # the mean of the parts has no more pairs than all of them may have
             self.whole = self._part(ALL).fit()
             names = [column.name for column in self.whole.learned.columns]
-            self.among = [(names[q.first], names[q.second]) for q in self.whole.learned.pairs]
+            pairs = self.whole.learned.pairs
+            self.among = [tuple(names[j] for j in pair.columns) for pair in pairs]
         self.wide = self.few and too_many_columns(len(columns), float(rows.weight.sum()))
         self.beside = self.few and not self.wide and self.whole is None
         """Whether the fit of all rows is made beside the parts; else several of them at a time may
@@ -250,7 +251,8 @@ def _without_noise(search: _Search, found: Way) -> Way:
             return found
         other = search.best(noise)
         error = found.judge.error_of_sum(found.row_losses() - other.row_losses())
-        if found.loss - other.loss <= max(ALL_PAIRS_GAIN, NOISE_STANDARD_ERRORS * error):
+        gain = found.verdict.loss - other.verdict.loss
+        if gain <= max(ALL_PAIRS_GAIN, NOISE_STANDARD_ERRORS * error):
             return found
         found, search.noise = other, frozenset(noise)
     return found

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from tallybayes.persistence import MAX_WEIGHT, Bounded, Count, Shape, Within
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.objective import learn_weights
-from tallybayes.weighted.pairs import JoinedPair, PairTerm, joined_pairs
+from tallybayes.weighted.pairs import JoinedPair, PairTerm, joined_pairs, moved
 from tallybayes.weighted.rows import LearningRows
 from tallybayes.weighted.scores import Terms, Weights, rows_taken_out, scores_of
 from tallybayes.weighted.splines import SmoothTables
@@ -109,7 +109,7 @@ class Learned:
             self,
             columns=columns,
             choices=[self.choices[at[j]] if j in at else NULL_TERM for j in range(d)],
-            pairs=[replace(q, first=kept[q.first], second=kept[q.second]) for q in self.pairs],
+            pairs=[moved(pair, kept) for pair in self.pairs],
             rounds=[spread(weights) for weights in self.rounds],
             weights=spread(self.weights),
             corrections=None if self.corrections is None else widened(self.corrections),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Annotated, NamedTuple
+from math import prod
+from typing import Annotated, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +23,13 @@ __all__ = [
     "CountedPair",
     "Found",
     "JoinedPair",
+    "JointColumns",
     "Member",
-    "PairCells",
     "PairTerm",
     "Pairs",
     "SmoothPair",
     "joined_pairs",
-    "joint_cells",
+    "moved",
     "pair_values",
     "summed",
 ]
@@ -47,43 +49,51 @@ Values = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
-class PairCells:
-    """Two columns and the cells that they have together.
+class JointColumns:
+    """Two or three columns and the cells that they have together.
 
     Parameters
     ----------
-    first, second : int
-        Columns.
-    maps : two int32 arrays (n_cells,)
-        The coarser cell of each cell; −1 for none.
-    sizes : (int, int)
+    columns : tuple of int
+        Different ones, by place.
+    maps : tuple of int32 arrays (n_cells,)
+        The coarser cell of each cell of each column; −1 for none.
+    sizes : tuple of int
         How many coarser cells there are of each column.
     """
 
-    first: Count
-    second: Count
-    maps: tuple[CoarserCells, CoarserCells]
-    sizes: tuple[Size, Size]
+    columns: tuple[Count, ...]
+    maps: tuple[CoarserCells, ...]
+    sizes: tuple[Size, ...]
 
     @property
     def n_cells(self) -> int:
         """The joint cells."""
-        return self.sizes[0] * self.sizes[1]
+        return prod(self.sizes)
 
     def codes(self, cells: Cells) -> Cells:
-        """The joint cell of rows, of cells (n_columns, n_rows); −1 where one is."""
-        return joint_cells(cells[self.first], cells[self.second], *self.maps, self.sizes[1])
+        """The joint cell of rows, of cells (n_columns, n_rows); −1 where one is. The cells of the
+        last column are next to each other."""
+        found: Cells = cells[self.columns[0]]
+        joint = self.maps[0]
+        n_cells = self.sizes[0]
+        for column, map_, size in zip(self.columns[1:], self.maps[1:], self.sizes[1:], strict=True):
+            both = np.empty(len(found), dtype=np.int32)
+            _kernels.joint_cells(found, cells[column], joint, map_, size, both, get_num_threads())
+            n_cells *= size
+            found, joint = both, np.arange(n_cells, dtype=np.int32)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
-class PairTerm(PairCells):
-    """A pair that was taken.
+class PairTerm(JointColumns):
+    """A pair, or three columns, that were taken.
 
-    Parameters are those of :class:`PairCells`, and besides:
+    Parameters are those of :class:`JointColumns`, and besides:
 
     Parameters
     ----------
-    counted, expected : float64 arrays (sizes[0]·sizes[1], n_classes)
+    counted, expected : float64 arrays (n_cells, n_classes)
         C + t and E + t.
     gain : float
         When it was taken, in nats.
@@ -103,10 +113,10 @@ class PairTerm(PairCells):
 
 
 @dataclass(frozen=True, eq=False)
-class SmoothPair(PairCells):
+class SmoothPair(JointColumns):
     """A smooth function of two columns.
 
-    Parameters are those of :class:`PairCells`, and besides:
+    Parameters are those of :class:`JointColumns`, and besides:
 
     Parameters
     ----------
@@ -115,6 +125,14 @@ class SmoothPair(PairCells):
     """
 
     table: Annotated[Array, Shape(None, "n_classes"), Bounded]
+
+
+Cut = TypeVar("Cut", bound=JointColumns)
+
+
+def moved(cut: Cut, places: list[int]) -> Cut:
+    """The same of columns that have other places."""
+    return replace(cut, columns=tuple(places[j] for j in cut.columns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,13 +154,6 @@ class CountedPair:
     E: Array
     prior: Array
     proba: Values
-
-
-def joint_cells(first: Cells, second: Cells, a: Cells, b: Cells, width: int) -> Cells:
-    """The joint cell of rows, by the maps a and b of each column's cells; −1 where one is."""
-    joint = np.empty(len(first), dtype=np.int32)
-    _kernels.joint_cells(first, second, a, b, width, joint, get_num_threads())
-    return joint
 
 
 def summed(cells: Cells, n_cells: int, rows: LearningRows, proba: Values) -> Array:
@@ -196,24 +207,24 @@ class Member(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class JoinedPair(PairCells):
-    """Pairs of the same two columns as one.
+class JoinedPair(JointColumns):
+    """Pairs of the same columns as one.
 
-    Parameters are those of :class:`PairCells`, and besides:
+    Parameters are those of :class:`JointColumns`, and besides:
 
     Parameters
     ----------
     members : list of Member
     smooth : SmoothPair, optional
         The smooth function of the two columns, if there is one.
-    within : list of two int arrays, (sizes[0],) and (sizes[1],)
-        For each member, and last for the smooth function: in which of its cells of `first` and of
-        `second` the joined ones lie.
+    within : list of tuples of int arrays (size,)
+        For each member, and last for the smooth function: in which of its cells of each of
+        `columns` the joined ones lie.
     """
 
     members: list[Member]
     smooth: SmoothPair | None
-    within: list[tuple[NDArray[np.intp], NDArray[np.intp]]]
+    within: list[tuple[NDArray[np.intp], ...]]
 
     def spread(self, member: int, table: Array) -> Array:
         """A table of one of the members (its cells, n_classes) over the joined cells."""
@@ -225,13 +236,14 @@ class JoinedPair(PairCells):
         return self._spread(self.smooth, self.within[-1], table)
 
     def _spread(
-        self, pair: PairCells, within: tuple[NDArray[np.intp], NDArray[np.intp]], table: Array
+        self, one: JointColumns, within: tuple[NDArray[np.intp], ...], table: Array
     ) -> Array:
-        rows, cols = within
-        if pair.first == self.first:
-            entries = rows[:, None] * pair.sizes[1] + cols
-        else:
-            entries = cols * pair.sizes[1] + rows[:, None]
+        entries = np.zeros(self.sizes, dtype=np.intp)
+        for column, size in zip(one.columns, one.sizes, strict=True):
+            axis = self.columns.index(column)
+            along = [1] * len(self.sizes)
+            along[axis] = -1
+            entries = entries * size + within[axis].reshape(along)
         found: Array = table[entries.ravel()]
         return found
 
@@ -239,7 +251,7 @@ class JoinedPair(PairCells):
 def joined_pairs(
     pairs: list[list[PairTerm]], order: list[int], smooth: Iterable[SmoothPair] = ()
 ) -> list[JoinedPair]:
-    """The pairs of several fits, each two columns once.
+    """The pairs of several fits, each two or three columns once.
 
     Parameters
     ----------
@@ -250,35 +262,31 @@ def joined_pairs(
     smooth : iterable of SmoothPair
         Smooth functions of pairs, each two columns at most once; they come last.
     """
-    members: dict[tuple[int, int], list[Member]] = {}
+    members: dict[frozenset[int], list[Member]] = {}
     for part in order:
         for place, pair in enumerate(pairs[part]):
-            members.setdefault(_columns_of(pair), []).append(Member(part, place, pair))
-    functions = {_columns_of(pair): pair for pair in smooth}
+            members.setdefault(frozenset(pair.columns), []).append(Member(part, place, pair))
+    functions = {frozenset(pair.columns): pair for pair in smooth}
     both = dict.fromkeys([*members, *functions])
     return [_joined(members.get(key, []), functions.get(key)) for key in both]
 
 
-def _columns_of(pair: PairCells) -> tuple[int, int]:
-    return min(pair.first, pair.second), max(pair.first, pair.second)
-
-
 def _joined(members: list[Member], smooth: SmoothPair | None) -> JoinedPair:
-    each: list[PairCells] = [member.pair for member in members]
+    each: list[JointColumns] = [member.pair for member in members]
     each += [] if smooth is None else [smooth]
     one = each[0]
     if len(each) == 1:
-        own = np.arange(one.sizes[0]), np.arange(one.sizes[1])
-        return JoinedPair(one.first, one.second, one.maps, one.sizes, members, smooth, [own])
+        own = tuple(np.arange(size) for size in one.sizes)
+        return JoinedPair(one.columns, one.maps, one.sizes, members, smooth, [own])
     maps, within = [], []
-    for column in (one.first, one.second):
-        cut = np.stack([pair.maps[int(pair.second == column)] for pair in each])
+    for column in one.columns:
+        cut = np.stack([pair.maps[pair.columns.index(column)] for pair in each])
         cells, place = np.unique(cut, axis=1, return_inverse=True)
         maps.append(place.ravel().astype(np.int32))
         within.append(cells.astype(np.intp))
-    sizes = within[0].shape[1], within[1].shape[1]
+    sizes = tuple(cells.shape[1] for cells in within)
     together = list(zip(*within, strict=True))
-    return JoinedPair(one.first, one.second, (maps[0], maps[1]), sizes, members, smooth, together)
+    return JoinedPair(one.columns, tuple(maps), sizes, members, smooth, together)
 
 
 # ---- pairs of columns as joint tables, for what the columns alone do not predict -----------------
@@ -304,8 +312,8 @@ NO_CODE = 255  # the code of no cell
 
 @dataclass(frozen=True)
 class Found:
-    """A pair and the best way to cut it: two columns, in more cells or few, the strength τ, the
-    width of the kernel; and its gain, in nats."""
+    """A pair and the best way to cut it: two columns of :class:`CoarseColumns`, in more cells or
+    few, the strength τ, the width of the kernel; and its gain, in nats."""
 
     gain: float
     first: int
@@ -337,7 +345,10 @@ class Pairs:
         among: NDArray[np.intp],
     ) -> None:
         self.rows = rows
+        self._among: list[int] = np.sort(among).tolist()
+        self._joint: dict[tuple[int, ...], int] = {}  # pairs that are a column of their own
         self.names: list[str] = [column.name for column in columns]
+        self.wanted: set[frozenset[str]] | None = None
         self.coarse: CoarseColumns = CoarseColumns(columns, rows, among)
         self.strengths: Array = np.outer(STRENGTHS, share * rows.n_classes)
         size = self.coarse.size[False]
@@ -348,11 +359,18 @@ class Pairs:
         self.open: NDArray[np.int32] = np.column_stack([first[fits], second[fits]]).astype(np.int32)
         self.count: int = len(self.open)
 
-    def only(self, names: Iterable[tuple[str, str]]) -> None:
+    def only(self, names: Iterable[tuple[str, ...]]) -> None:
         """Other pairs than these, by the names of their columns, are not taken."""
-        wanted = {frozenset(pair) for pair in names}
-        kept = [frozenset((self.names[i], self.names[j])) in wanted for i, j in self.open.tolist()]
-        self.open = self.open[np.array(kept, dtype=bool)]
+        self.wanted = {frozenset(columns) for columns in names}
+        self.open = self._wanted(self.open)
+
+    def _wanted(self, pairs: Cells) -> Cells:
+        if self.wanted is None:
+            return pairs
+        members = self.coarse.members
+        names = [{self.names[k] for k in (*members[i], *members[j])} for i, j in pairs.tolist()]
+        kept: Cells = pairs[np.array([each in self.wanted for each in names], dtype=bool)]
+        return kept
 
     def best(self, proba: Values, max_pairs: int, *, all_that_gain: bool = False) -> list[Found]:
         """The best pairs that are not taken yet, at most so many, each worth its place; they are
@@ -377,16 +395,62 @@ class Pairs:
         order = np.argsort(-gains, kind="stable")[:tried]
         found = self._all_tried(self.open[order], proba)
         best = sorted(found, key=lambda f: -f.gain)[:max_pairs]
-        kept = [f for f in best if f.gain > (0.0 if all_that_gain else self._least(f))]
+        kept = [
+            f for f in best if f.gain > (0.0 if all_that_gain else self._least((f.first, f.second)))
+        ]
         taken = {(f.first, f.second) for f in kept}
         left = [tuple(pair) not in taken for pair in self.open.tolist()]
         self.open = self.open[np.array(left, dtype=bool)]
         return kept
 
-    def _least(self, f: Found) -> float:
+    @contextmanager
+    def triples(self, taken: list[PairTerm], is_null: NDArray[np.bool_]) -> Iterator[None]:
+        """Within this block the best are sought among three columns, of which two are one of the
+        pairs that were taken; three that are taken are no longer open.
+
+        Each of the three adds something by itself, or is in a pair that gains more than one would
+        by chance: three columns of which one is noise distinguish rows.
+
+        Parameters
+        ----------
+        taken : list of PairTerm
+        is_null : bool array (n_columns,)
+            The columns that add nothing by themselves.
+        """
+        pairs, heard = (self.open, self.count), ~is_null
+        for pair in taken:
+            if pair.gain > self._least(pair.columns):
+                heard[list(pair.columns)] = True
+        self.open, self.count = self._with_a_third(taken, heard)
+        try:
+            yield
+        finally:
+            self.open, self.count = pairs
+
+    def _with_a_third(self, taken: list[PairTerm], heard: NDArray[np.bool_]) -> tuple[Cells, int]:
+        """The triples to try, as pairs of a joint column and another, and how many there are."""
+        size = self.coarse.size[False]
+        are = {frozenset(pair.columns) for pair in taken}
+        pairs = [(i, j) for i, j, *more in (pair.columns for pair in taken) if not more]
+        pairs = [(i, j) for i, j in pairs if heard[[i, j]].all() and size[i] * size[j] < NO_CODE]
+        new = [pair for pair in pairs if pair not in self._joint]
+        self._joint |= zip(new, self.coarse.join(new).tolist(), strict=True)
+        found: dict[frozenset[int], tuple[int, int]] = {}
+        for pair in pairs:
+            for j in (j for j in self._among if heard[j]):
+                three = frozenset((*pair, j))
+                fits = len(three) == 3 and 1 < size[j] <= self.most_cells // (
+                    size[pair[0]] * size[pair[1]]
+                )
+                if fits and three not in are:
+                    found.setdefault(three, (self._joint[pair], j))
+        triples = np.array([*found.values()], dtype=np.int32).reshape(-1, 2)
+        return self._wanted(triples), len(triples)
+
+    def _least(self, columns: tuple[int, ...]) -> float:
         """What a pair has to gain, in nats: of so many pairs, tried in so many ways, about one for
         300 rows gains that by chance."""
-        number = self.coarse.is_number[[f.first, f.second]].any()
+        number = self.coarse.is_number[list(columns)].any()
         ways = self.count * (1 + len(WIDTHS) if number else 1)
         return max(
             MIN_GAIN,
@@ -448,9 +512,8 @@ class Pairs:
 
     def sums(self, f: Found, rows: LearningRows, proba: Values) -> Array:
         """What a pair sums to over rows and their P, as of `summed`."""
-        a, b = self.coarse.sizes(f.first, f.second, f.fine)
-        joint = self.coarse.joint_of(rows, f.first, f.second, f.fine)
-        return summed(joint, a * b, rows, proba)
+        joint = self.coarse.joint(f.first, f.second, f.fine)
+        return summed(joint.codes(rows.cells), joint.n_cells, rows, proba)
 
     def counted(self, f: Found, sums: Array, proba: Values, round: int) -> CountedPair:
         """A pair with its counts.
@@ -465,11 +528,10 @@ class Pairs:
         round : int
         """
         i, j, fine = f.first, f.second, f.fine
-        maps = self.coarse.maps[fine][i], self.coarse.maps[fine][j]
         C, E = self.coarse.smoothed(i, j, fine, f.width, sums)
         t = self.strengths[STRENGTHS.index(f.strength)]
-        sizes = self.coarse.sizes(i, j, fine)
-        term = PairTerm(i, j, maps, sizes, C + t, E + t, f.gain, round)
+        cells = self.coarse.joint(i, j, fine)
+        term = PairTerm(cells.columns, cells.maps, cells.sizes, C + t, E + t, f.gain, round)
         return CountedPair(term, np.ascontiguousarray(C), np.ascontiguousarray(E), t, proba)
 
 
@@ -516,16 +578,40 @@ class CoarseColumns:
                 same = fine and not self.is_number[j]
                 self.codes[fine][j] = self.codes[False][j] if same else maps[j][rows.cells[j]]
         self.complete: bool = bool((rows.cells >= 0).all())
+        self.lacks: NDArray[np.bool_] | None = None if self.complete else rows.cells < 0
+        self.members: list[tuple[int, ...]] = [(j,) for j in range(len(columns))]
+        """The columns that each is of."""
 
-    def sizes(self, i: int, j: int, fine: bool) -> tuple[int, int]:
-        """Coarser cells of two columns."""
-        return int(self.size[fine][i]), int(self.size[fine][j])
+    def join(self, pairs: list[tuple[int, int]]) -> NDArray[np.intp]:
+        """Each two columns, in few cells, as another column, which has no maps; their places."""
+        places = np.arange(len(self.members), len(self.members) + len(pairs))
+        self.members += pairs
+        first, second = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+        few, codes = self.size[False], self.codes[False]
+        joint = codes[first] * few[second].astype(np.uint8)[:, None] + codes[second]
+        self.codes = {fine: np.concatenate([of, joint]) for fine, of in self.codes.items()}
+        size = few[first] * few[second]
+        self.size = {fine: np.append(of, size) for fine, of in self.size.items()}
+        none = np.zeros(len(pairs), dtype=np.int64)
+        self.numbers = {fine: np.append(of, none) for fine, of in self.numbers.items()}
+        self.is_number = np.append(self.is_number, none.astype(bool))
+        if self.lacks is not None:
+            self.lacks = np.concatenate([self.lacks, self.lacks[first] | self.lacks[second]])
+        return places
+
+    def joint(self, i: int, j: int, fine: bool) -> JointColumns:
+        """The joint cells of two columns, of which the first may be of two itself."""
+        each = [(k, fine and len(self.members[i]) == 1) for k in self.members[i]] + [(j, fine)]
+        return JointColumns(
+            tuple(k for k, _ in each),
+            tuple(self.maps[more][k] for k, more in each),
+            tuple(int(self.size[more][k]) for k, more in each),
+        )
 
     def codes_or_none(self, fine: bool) -> NDArray[np.uint8]:
         """The coarser cell of each of the rows, (n_columns, n_rows); 255 where there is none."""
-        if self.complete:
-            return self.codes[fine]
-        return np.where(self.rows.cells < 0, np.uint8(NO_CODE), self.codes[fine])
+        codes = self.codes[fine]
+        return codes if self.lacks is None else np.where(self.lacks, np.uint8(NO_CODE), codes)
 
     @property
     def sizes_of_all(self) -> NDArray[np.int64]:
@@ -537,17 +623,12 @@ class CoarseColumns:
         """How many of them are of numbers."""
         return np.stack([self.numbers[False], self.numbers[True]])
 
-    def joint_of(self, rows: LearningRows, i: int, j: int, fine: bool) -> Cells:
-        """The joint cell of each of some rows, −1 where a column has none."""
-        maps = self.maps[fine]
-        return joint_cells(rows.cells[i], rows.cells[j], maps[i], maps[j], int(self.size[fine][j]))
-
     def smoothed(
         self, i: int, j: int, fine: bool, width: float, sums: Array
     ) -> tuple[Array, Array]:
         """C and E over neighbouring cells of numbers, each level and the missing value by
         itself."""
-        a, b = self.sizes(i, j, fine)
+        a, b = int(self.size[fine][i]), int(self.size[fine][j])
         cube = sums[:2].reshape(2, a, b, -1)
         if width > 1.0 and self.is_number[i]:
             cube = np.matmul(

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.persistence import Bounded, Shape
-from tallybayes.score import CellTable, PairedCells, Term
+from tallybayes.score import CellTable, JointCells, Term
 from tallybayes.tables import Empty, Table
 from tallybayes.threads import get_num_threads
 from tallybayes.weighted.cells import ColumnCells
-from tallybayes.weighted.pairs import CountedPair, PairCells, PairTerm
+from tallybayes.weighted.pairs import CountedPair, JointColumns, PairTerm
 from tallybayes.weighted.rows import MIN_COUNT, LearningRows
 from tallybayes.weighted.tables import ColumnTable
 
@@ -298,7 +298,7 @@ class WeightedScore:
     Parameters
     ----------
     columns : list of ColumnCells
-    pairs : list of PairCells
+    pairs : list of JointColumns
         Of columns by their place in `columns`.
     tables : list of float64 arrays (n_cells, n_classes)
         Of the columns, then of the pairs, in nats.
@@ -306,13 +306,13 @@ class WeightedScore:
     """
 
     columns: list[ColumnCells]
-    pairs: Sequence[PairCells]
+    pairs: Sequence[JointColumns]
     tables: list[Array]
 
     def __init__(
         self,
         columns: list[ColumnCells],
-        pairs: Sequence[PairCells],
+        pairs: Sequence[JointColumns],
         tables: list[Array],
         offset: Array,
     ) -> None:
@@ -323,7 +323,7 @@ class WeightedScore:
         read: set[int] = set()
         for t in self.speaking:
             pair = None if t < len(columns) else pairs[t - len(columns)]
-            read |= {t} if pair is None else {pair.first, pair.second}
+            read |= {t} if pair is None else set(pair.columns)
         self.columns_read: list[int] = sorted(read)  # by their place: those that add to the score
         # after the last cell of each table comes an entry for what no cell holds: it adds nothing
         wide = [np.pad(tables[t].T, ((0, 0), (0, 1))) for t in self.speaking]
@@ -374,11 +374,11 @@ class WeightedScore:
             wide = np.pad(self.tables[t].T, ((0, 0), (0, 1)))  # the last is for what is in no cell
             return CellTable(single, np.ascontiguousarray(wide[:, order]))
         pair = self.pairs[t - len(self.columns)]
-        (first, a), (second, b) = (
-            self.columns[j].formula_cells() for j in (pair.first, pair.second)
-        )
-        one, other = (np.append(coarse, -1) for coarse in pair.maps)
-        cells = PairedCells(first, second, (one[a], other[b]), pair.sizes)
+        singles, orders = zip(*(self.columns[j].formula_cells() for j in pair.columns), strict=True)
+        maps = [
+            np.append(coarse, -1)[order] for coarse, order in zip(pair.maps, orders, strict=True)
+        ]
+        cells = JointCells(singles, tuple(maps), pair.sizes)
         return CellTable(cells, np.ascontiguousarray(self.tables[t].T))
 
     def joint(self, x: Table) -> Array:

@@ -217,6 +217,7 @@ GROWTH_FACTOR = 2  # times as many terms: the γ of weights that classes share i
 MAX_PAIRS = 100  # of a round
 MIN_FILLED_SHARE = 0.25  # of those that find a place: fewer mean that there are few more
 MAX_PAIRED_COLUMNS = 400  # columns among which pairs are looked for
+MAX_ROWS_OF_TRIPLES = 20_000  # up to which three columns are tried together
 MAX_ROWS = 25_000  # that weights are learned on
 MAX_VALUES = 100_000_000  # of terms, rows and classes
 MAX_DEVIATIONS = 4_000
@@ -246,7 +247,7 @@ class Rounds:
     rows: LearningRows
     p: Array
     options: FitOptions
-    among: Iterable[tuple[str, str]] | None
+    among: Iterable[tuple[str, ...]] | None
     index: NDArray[np.intp]
 
     def __init__(
@@ -256,7 +257,7 @@ class Rounds:
         rows: LearningRows,
         p: Array,
         options: FitOptions,
-        among: Iterable[tuple[str, str]] | None = None,
+        among: Iterable[tuple[str, ...]] | None = None,
         weight: Array | None = None,
     ) -> None:
         d, n_classes = len(columns), rows.n_classes
@@ -361,13 +362,13 @@ class Rounds:
         return np.sort(np.argsort(-effect, kind="stable")[:n])
 
     def add_pairs(self, *, all_that_gain: bool = False) -> None:
-        """Rounds of pairs and of weights.
+        """Rounds of pairs and of weights, then of three columns of which two are a pair.
 
         Parameters
         ----------
         all_that_gain : bool
             Whether a pair is worth its place where it gains at all; else it has to gain more than
-            one of so many pairs would by chance.
+            one of so many pairs would by chance, as three columns always have to.
         """
         if self._pairs is None:
             self._pairs = Pairs(
@@ -375,6 +376,13 @@ class Rounds:
             )
             if self.among is not None:
                 self._pairs.only(self.among)
+        self._take_rounds(all_that_gain=all_that_gain)
+        if self.rows.n <= MAX_ROWS_OF_TRIPLES:
+            with self._pairs.triples([pair.term for pair in self.rest.pairs], self.is_null):
+                self._take_rounds()
+
+    def _take_rounds(self, *, all_that_gain: bool = False) -> None:
+        assert self._pairs is not None
         with steps("rounds of pairs", MAX_ROUNDS) as tick:
             for _ in range(MAX_ROUNDS):
                 places = min(self.most, self._places)

@@ -28,7 +28,7 @@ from tallybayes.weighted.objective import (
     added,
     solved,
 )
-from tallybayes.weighted.pairs import PairCells, SmoothPair
+from tallybayes.weighted.pairs import JointColumns, SmoothPair
 from tallybayes.weighted.rows import LearningRows
 from tallybayes.weighted.search import (
     TOLERANCE_OF_LOSS,
@@ -83,7 +83,7 @@ class SmoothTerms:
         self.rare: Index = np.array(sorted(rare), dtype=np.intp)
         self.sizes: list[int] = [column.n_cells for column in columns]
         self.used: list[int] = [j for j in range(len(columns)) if j not in without]
-        self.pairs: list[PairCells] = []
+        self.pairs: list[JointColumns] = []
         functions = [column_functions(columns[j]) for j in self.used]
         if knots:
             found = pair_functions(columns, self.used, knots)
@@ -116,7 +116,7 @@ class SmoothTerms:
         for j, table in zip(self.used, each[:n], strict=True):
             columns[j] = table
         pairs = [
-            SmoothPair(pair.first, pair.second, pair.maps, pair.sizes, table)
+            SmoothPair(pair.columns, pair.maps, pair.sizes, table)
             for pair, table in zip(self.pairs, each[n:], strict=True)
         ]
         return SmoothTables(share, offset, columns, pairs)

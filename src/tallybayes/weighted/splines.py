@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from tallybayes.persistence import Bounded, Shape, Within
 from tallybayes.weighted.cells import ColumnCells, coarse
-from tallybayes.weighted.pairs import PairCells, SmoothPair
+from tallybayes.weighted.pairs import JointColumns, SmoothPair, moved
 
 __all__ = [
     "Functions",
@@ -214,7 +214,7 @@ def _curves(rank: Array, n_knots: int = KNOTS) -> Functions:
 
 def pair_functions(
     columns: list[ColumnCells], used: list[int], finest: int = KNOTS
-) -> list[tuple[PairCells, Functions]]:
+) -> list[tuple[JointColumns, Functions]]:
     """Each two of some columns, a number among them, in the cells in which their functions are
     evaluated, and the functions of both.
 
@@ -237,7 +237,7 @@ def pair_functions(
     for (i, one, of_one), (j, other, of_other) in combinations(sides, 2):
         if max(columns[i].n_numbers, columns[j].n_numbers) <= KNOTS:
             continue
-        pair = PairCells(i, j, (one, other), (of_one[0].n_cells, of_other[0].n_cells))
+        pair = JointColumns((i, j), (one, other), (of_one[0].n_cells, of_other[0].n_cells))
         both = of_one[0].times(of_other[0])
         for mine, theirs in zip(of_one[1:], of_other[1:], strict=True):
             both = both.beside(mine.times(theirs))
@@ -292,5 +292,5 @@ class SmoothTables:
         columns = [np.zeros((size, len(self.offset))) for size in sizes]
         for j, table in zip(kept, self.columns, strict=True):
             columns[j] = table
-        pairs = [replace(q, first=kept[q.first], second=kept[q.second]) for q in self.pairs]
+        pairs = [moved(pair, kept) for pair in self.pairs]
         return replace(self, columns=columns, pairs=pairs)

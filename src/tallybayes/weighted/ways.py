@@ -174,7 +174,7 @@ class Part:
         p: Array,
         options: FitOptions,
         stricter: float = 0.0,
-        among: Iterable[tuple[str, str]] | None = None,
+        among: Iterable[tuple[str, ...]] | None = None,
         without: Collection[int] = (),
         tables: PartTables | None = None,
     ) -> None:
@@ -287,7 +287,7 @@ class PartFit:
         if column not in part.selected:
             return self._scores_left_out
         j, d = part.selected.index(column), len(learned.columns)
-        pairs = [t for t, pair in enumerate(learned.pairs, d) if j in (pair.first, pair.second)]
+        pairs = [t for t, pair in enumerate(learned.pairs, d) if j in pair.columns]
         terms = [j, *pairs]
         removed = part.rounds.contributions_of_others(learned.weights, terms, part.tested)
         if self.cells is not None and self.corrections is not None:

@@ -104,7 +104,7 @@ def test_a_pair_that_tells_only_together_is_found():
     alone = learn(columns, rows, classes, FitOptions(interactions=0, polish=False))
     together = learn(columns, rows, classes, FitOptions(polish=False))
     names = [c.name for c in columns]
-    found = {frozenset((names[p.first], names[p.second])) for p in together.pairs}
+    found = {frozenset(names[j] for j in p.columns) for p in together.pairs}
     assert frozenset("ab") in found
     test, y = mixed(1500, seed=1)
     cells = codes_in(columns, test)

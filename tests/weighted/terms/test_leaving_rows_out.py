@@ -134,8 +134,8 @@ def test_where_classes_are_many_an_equal_share_of_each_is_looked_at(monkeypatch)
     assert len(part.tested) == len(set(part.tested.tolist())) <= 2000
     shares = np.bincount(rows.y[part.tested], minlength=2) / len(part.tested)
     np.testing.assert_allclose(shares, classes / classes.sum(), atol=0.01)
-    strongest = [(p.first, p.second) for p in whole.pairs][:1]
-    assert [(p.first, p.second) for p in part.pairs][:1] == strongest
+    strongest = [p.columns for p in whole.pairs][:1]
+    assert [p.columns for p in part.pairs][:1] == strongest
     losses = [
         -m.log_proba[np.arange(len(m.tested)), rows.y[m.tested]].mean() for m in (part, whole)
     ]

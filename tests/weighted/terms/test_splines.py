@@ -94,7 +94,7 @@ def test_every_function_of_the_cells_of_few_numbers_can_be_said(n_numbers):
 def test_functions_of_a_pair_are_products():
     columns = [number(40, seed=1), number(0, levels=3, seed=2), number(4, seed=3)]
     (pair, functions), (other, _) = pair_functions(columns, [0, 1, 2])
-    assert [other.first, other.second] == [0, 2]  # levels and few numbers have no functions
+    assert other.columns == (0, 2)  # levels and few numbers have no functions
     assert np.array_equal(pair.maps[0], coarse(columns[0], splines.PAIR_CELLS))
     assert functions.n_cells == pair.n_cells
     values = functions.dense().reshape(*pair.sizes, -1)

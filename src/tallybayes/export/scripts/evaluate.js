@@ -163,7 +163,7 @@ class Score {
   add(term, values, entries, found) {
     const j = term.columns[0];
     if (term.kind === "cells") this.addRow(term.table, entries[j], found);
-    else if (term.kind === "pair") this.addPair(term, entries, found);
+    else if (term.kind === "joint") this.addJoint(term, entries, found);
     else if (term.kind === "group") this.addGroup(term, values, found);
     else {
       this.addRow(term.beside, entries[j], found);
@@ -177,12 +177,15 @@ class Score {
     for (let c = 0, i = entry * k; c < k; c++, i++) found[c] += table[i];
   }
 
-  addPair(term, entries, found) {
-    const [i, j] = term.columns;
-    if (entries[i] < 0 || entries[j] < 0) return;
-    const a = term.maps[0][entries[i]];
-    const b = term.maps[1][entries[j]];
-    if (a >= 0 && b >= 0) this.addRow(term.table, a * term.sizes[1] + b, found);
+  addJoint(term, entries, found) {
+    let place = 0;
+    for (let i = 0; i < term.columns.length; i++) {
+      const entry = entries[term.columns[i]];
+      const coarser = entry < 0 ? -1 : term.maps[i][entry];
+      if (coarser < 0) return;
+      place = place * term.sizes[i] + coarser;
+    }
+    this.addRow(term.table, place, found);
   }
 
   addDensity(term, x, found) {

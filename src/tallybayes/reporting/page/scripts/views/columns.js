@@ -142,13 +142,16 @@ const legend = () => h("ul", { class: "legend" }, data.drawnClasses.map((k) => h
 
 const heat = (term) => {
   const { model } = R;
-  const [a, b] = term.columns;
   const target = R.target();
-  const [rows, columns] = term.sizes;
+  const rows = term.sizes[0];
+  const columns = term.table.length / (rows * model.nClasses);
+  const [down, ...others] = term.labels; // of three columns the last two share the second axis
+  const across = others.reduce((before, words) => before.flatMap((one) => words.map((word) => `${one} × ${word}`)));
   const value = (i, j) => R.against(Array.from({ length: model.nClasses }, (_, c) => term.table[(i * columns + j) * model.nClasses + c]), target);
   const all = Array.from({ length: rows }, (_, i) => Array.from({ length: columns }, (_, j) => value(i, j)));
   const limit = Math.max(...all.flat().map(Math.abs)) || 1;
-  const names = [model.columns[a].name, model.columns[b].name];
+  const [first, ...rest] = term.columns.map((j) => model.columns[j].name);
+  const names = [first, rest.join(" × ")];
   const draw = (width) => {
     const left = Math.min(150, width * 0.3);
     const cell = Math.max(8, Math.min(34, (width - left - 10) / columns));
@@ -156,12 +159,12 @@ const heat = (term) => {
     const top = 16;
     return R.svg(width, top + rows * height + 86,
       all.map((line, i) => s("g", {},
-        s("text", { x: left - 6, y: top + i * height + height / 2 + 4, "text-anchor": "end", class: "small" }, R.plain(term.labels[0][i], Math.floor(left / 6.5))),
-        line.map((v, j) => s("rect", { x: left + j * cell, y: top + i * height, width: cell - 1, height: height - 1, fill: v >= 0 ? R.color(target) : R.opposed(target), "fill-opacity": Math.abs(v) / limit }, s("title", {}, `${R.plain(term.labels[0][i])} × ${R.plain(term.labels[1][j])}: ${R.signed(v)}`))))),
+        s("text", { x: left - 6, y: top + i * height + height / 2 + 4, "text-anchor": "end", class: "small" }, R.plain(down[i], Math.floor(left / 6.5))),
+        line.map((v, j) => s("rect", { x: left + j * cell, y: top + i * height, width: cell - 1, height: height - 1, fill: v >= 0 ? R.color(target) : R.opposed(target), "fill-opacity": Math.abs(v) / limit }, s("title", {}, `${R.plain(down[i])} × ${R.plain(across[j])}: ${R.signed(v)}`))))),
       Array.from({ length: columns }, (_, j) => {
         const x = left + j * cell + cell / 2;
         const y = top + rows * height + 10;
-        return (cell > 13 || j % 2 === 0) && s("text", { x, y, "text-anchor": "end", class: "small", transform: `rotate(-40 ${x} ${y})` }, R.plain(term.labels[1][j], 14));
+        return (cell > 13 || j % 2 === 0) && s("text", { x, y, "text-anchor": "end", class: "small", transform: `rotate(-40 ${x} ${y})` }, R.plain(across[j], 14));
       }));
   };
   return R.figure({
@@ -169,19 +172,19 @@ const heat = (term) => {
     note: t("heatNote", { name: R.className(target, 24), first: R.plain(names[0]), second: R.plain(names[1]), limit: R.fixed(limit) }),
     height: 200,
     draw,
-    table: () => R.table(`${R.plain(names[0])} × ${R.plain(names[1])}`, [R.label(names[0]), ...term.labels[1].map((word) => R.label(word))],
-      all.map((line, i) => [R.label(term.labels[0][i]), ...line.map((v) => R.signed(v))]), term.labels[1].map((_, j) => j + 1)),
+    table: () => R.table(`${R.plain(names[0])} × ${R.plain(names[1])}`, [R.label(names[0]), ...across.map((word) => R.label(word))],
+      all.map((line, i) => [R.label(down[i]), ...line.map((v) => R.signed(v))]), across.map((_, j) => j + 1)),
   });
 };
 
 const pairs = () => {
-  const found = (R.model?.terms ?? []).filter((term) => term.kind === "pair");
+  const found = (R.model?.terms ?? []).filter((term) => term.kind === "joint");
   if (!found.length) return null;
   const names = (term) => term.columns.map((j) => R.model.columns[j].name);
   const of = new Map(data.terms);
   const adds = (term) => of.get(names(term).join(" × ")) ?? 0;
   return h("div", {}, h("h3", {}, t("pairs")), h("p", { class: "muted small" }, t("pairsIntro")),
-    found.sort((a, b) => adds(b) - adds(a)).map((term) => R.later([R.label(names(term)[0]), " × ", R.label(names(term)[1]), h("span", { class: "muted small" }, ` ${t("natsShort", { nats: R.fixed(adds(term)) })}`)], () => heat(term), { class: "row" })));
+    found.sort((a, b) => adds(b) - adds(a)).map((term) => R.later([...names(term).flatMap((name, i) => (i ? [" × ", R.label(name)] : [R.label(name)])), h("span", { class: "muted small" }, ` ${t("natsShort", { nats: R.fixed(adds(term)) })}`)], () => heat(term), { class: "row" })));
 };
 
 R.columns = (body) => {
