@@ -70,6 +70,8 @@ __all__ = [
     "Single",
     "SumsWithout",
     "Term",
+    "TermSums",
+    "TextTerm",
     "TriangularTerms",
     "Unseen",
     "Without",
@@ -594,6 +596,19 @@ class DocumentLikelihood(ABC):
         document; None, by default, where rows that are learned one by one need a new reading."""
         return None
 
+    def sums(self) -> list[TermSums]:
+        """:meth:`scores` as sums over terms, up to a number of the document.
+
+        Raises
+        ------
+        Inexpressible
+            By default.
+        """
+        raise Inexpressible(
+            f"a column of text is read by {type(self).__name__}, whose score is not given as sums "
+            "over terms: declare Text() for it"
+        )
+
     @abstractmethod
     def described(self) -> Description:
         """The label of the contributions of the most informative terms."""
@@ -1112,6 +1127,96 @@ class OpaqueTerm:
 
     columns: tuple[str, ...]
     reason: str
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TermSums:
+    """What the terms of a text add to the score of each class:
+
+        h · Σ_t x_t (common[cell_t, c] + pair_tc),   x_t = f(n_t)·by_t
+
+    over the terms t that the text has n_t > 0 times.
+
+    Parameters
+    ----------
+    frequency : {"presence", "count", "log", "single"}
+        f(n): 1, n, log(1 + n), or log(1 + n) in float32.
+    by : float64 array (n_terms,), optional
+        1 by default.
+    length : {"sum", "squares"}, optional
+        h: (max(Σ x_t, shortest) / mean_length)^−power, or 1/√Σ x_t²; 1 by default, and for a text
+        without terms.
+    mean_length, power, shortest : float
+    cell : int array (n_terms,)
+        −1 for no common number.
+    common : float array (n_cells, n_classes)
+    start : int64 array (n_terms + 1,), optional
+        Term t has the pairs ``start[t] … start[t+1] − 1``.
+    classes : int array (n_pairs,), optional
+    pair : float64 array (n_pairs,), optional
+    """
+
+    frequency: Literal["presence", "count", "log", "single"]
+    by: Array | None = None
+    length: Literal["sum", "squares"] | None = None
+    mean_length: float = 1.0
+    power: float = 1.0
+    shortest: float = 0.0
+    cell: NDArray[np.integer[Any]]
+    common: NDArray[np.floating[Any]]
+    start: NDArray[np.int64] | None = None
+    classes: NDArray[np.integer[Any]] | None = None
+    pair: Array | None = None
+
+    def of_classes(self, weight: float, classes: NDArray[np.intp], n_classes: int) -> TermSums:
+        """The sums times a weight, of these classes among more, to which they add nothing: their
+        mean over these classes is 0."""
+        common, cell, mean = self.common, self.cell, np.zeros(len(self.cell))
+        found = self
+        if self.start is not None and self.classes is not None and self.pair is not None:
+            of_pairs = classes[self.classes]
+            found = replace(found, classes=of_pairs, pair=weight * self.pair)
+            if len(classes) < n_classes:
+                term = np.repeat(np.arange(len(cell)), np.diff(self.start))
+                mean = np.bincount(term, self.pair, len(cell)) / len(classes)
+        cells, cell = np.unique(np.stack([cell, mean], axis=1), axis=0, return_inverse=True)
+        rows = np.concatenate([common, np.zeros((1, len(classes)))])[cells[:, 0].astype(np.intp)]
+        common = np.zeros((len(cells), n_classes))
+        common[:, classes] = weight * (rows - rows.mean(axis=1, keepdims=True) - cells[:, 1:])
+        return replace(found, cell=cell.ravel(), common=common)
+
+    def take(self, terms: NDArray[np.intp]) -> TermSums:
+        """The sums of some terms."""
+        cells, cell = np.unique(self.cell[terms], return_inverse=True)
+        blank = int(len(cells) > 0 and cells[0] < 0)
+        common = self.common[cells[blank:]]
+        by = None if self.by is None else self.by[terms]
+        found = replace(self, by=by, cell=cell - blank, common=common)
+        if self.start is None or self.classes is None or self.pair is None:
+            return found
+        sizes = np.diff(self.start)[terms]
+        start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        places = np.repeat(self.start[terms] - start[:-1], sizes) + np.arange(start[-1])
+        return replace(found, start=start, classes=self.classes[places], pair=self.pair[places])
+
+
+@dataclass(frozen=True, eq=False)
+class TextTerm(OpaqueTerm):
+    """What a text adds, by its terms; 0 for a missing one.
+
+    Parameters are those of OpaqueTerm, for what cannot cut documents into terms, and:
+
+    analyzer : Analyzer, optional
+        How a text is cut into terms; None where that is a function of Python.
+    terms : array (n_terms,)
+        Distinct and sorted: strings, or numbers of hash buckets. Others are left out.
+    sums : callable
+        () → the list of TermSums that are added.
+    """
+
+    analyzer: Analyzer | None
+    terms: NDArray[Any]
+    sums: Callable[[], list[TermSums]]
 
 
 Term = CellTable | NumberTerm | GroupTerm | OpaqueTerm

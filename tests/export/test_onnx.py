@@ -141,7 +141,7 @@ def test_tables_beyond_what_a_tensor_holds(monkeypatch):
     from tallybayes.export import tensor_terms as ours
 
     monkeypatch.setattr(ours, "MAX_CELLS", 5)
-    with pytest.raises(ValueError, match=r"the tables have \d+ numbers, and a tensor in ONNX"):
+    with pytest.raises(ValueError, match=r"the tables have \d+ numbers of 8 bytes, and a file"):
         model_of().to_onnx()
 
 

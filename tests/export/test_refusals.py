@@ -13,6 +13,7 @@ from tallybayes import GaussianNB, NaiveBayes
 from tallybayes.export import BACK_ENDS, ENDINGS, writer
 from tallybayes.families import Dirichlet, Multinomial, Text
 from tallybayes.score import NumberTerm
+from tallybayes.text import TextNB
 
 pytestmark = pytest.mark.parametrize("name", BACK_ENDS)
 ROWS = pa.table({"number": [0.0, 1.0, 0.5, 2.0], "word": ["a", "b", "a", None]})
@@ -31,8 +32,18 @@ def test_a_model_that_is_not_fitted(name):
 
 def test_columns_of_text(name):
     rows = pa.table({"words": ["good day", "bad night"] * 4})
-    model = NaiveBayes(columns={"words": Text()}).fit(rows, ["a", "b"] * 4)
-    with pytest.raises(ValueError, match="column 'words' is read as text"):
+    model = NaiveBayes(columns={"words": Text(n_features=64)}).fit(rows, ["a", "b"] * 4)
+    rule = "column 'words' is read as text" if name == "sql" else "'words' are hashed into buckets"
+    with pytest.raises(ValueError, match=rule):
+        written(model, name)
+
+
+def test_terms_that_a_function_makes(name):
+    model = TextNB(analyzer=str.split).fit(["good day", "bad night"] * 4, ["a", "b"] * 4)
+    if name == "sql":
+        assert not hasattr(model, "to_sql")
+        return
+    with pytest.raises(ValueError, match="the terms of 'document' are made by a function"):
         written(model, name)
 
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib.util import find_spec
 from typing import Annotated, Any
 
@@ -359,10 +360,10 @@ def export(
     from tallybayes.cli.files import Output, loaded
 
     out = Output(output, "export", [model], force=force)
-    found = loaded(model).model
-    if not hasattr(found, "export"):
-        raise Failure(f"{model} is a model of documents, which has no such form: use predict")
-    say(f"Saved {' and '.join(found.export(out.path))}")
+    start, ending = os.path.splitext(output)
+    if ending.lower() in (".mjs", ".js"):  # beside which the types are
+        Output(f"{start}.d.{ending[1:].replace('js', 'ts')}", "export", [model], force=force)
+    say(f"Saved {' and '.join(loaded(model).model.export(out.path))}")
 
 
 # ---- report: one page of HTML that shows a model and how good it is ------------------------------

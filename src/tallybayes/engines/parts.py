@@ -37,6 +37,7 @@ from tallybayes.score import (
     NumberTerm,
     OpaqueTerm,
     Term,
+    TextTerm,
     Unseen,
     missing_patterns,
 )
@@ -905,10 +906,11 @@ class TextPart(Part):
 
     def terms(self) -> list[Term]:
         reason = (
-            f"column {self.name!r} is read as text, whose tokens only tallybayes cuts: "
+            f"column {self.name!r} is read as text, which SQL does not cut into tokens: "
             f"{ALTERNATIVES}"
         )
-        return [OpaqueTerm(self.columns, reason)]
+        held = self.likelihood.counts.held.terms
+        return [TextTerm(self.columns, reason, self.analyzer, held, self.likelihood.sums)]
 
     def described(self) -> Description:
         return self.likelihood.described()

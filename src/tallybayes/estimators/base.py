@@ -306,6 +306,182 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             lang=lang,
         )
 
+    # ---- ONNX ------------------------------------------------------------------------------------
+    def to_onnx(
+        self,
+        *,
+        names: Mapping[str, str] | Sequence[str] | None = None,
+        types: Mapping[str, Kind] | None = None,
+        opset: int = 18,
+    ) -> ModelProto:
+        """The model in ONNX, in float64, for any runtime of ai.onnx.ml 4.
+
+        Each column is an input of shape (n, 1): strings, or float64 for numbers, booleans (1 and 0)
+        and dates (days since 1970). NaN is a missing number and "" a missing string. A text is an
+        input of its tokens, (n, most tokens), filled up with "": the graph makes the n-grams.
+        Columns
+        without names are one input ``X`` of shape (n, n_features). The outputs are ``label`` (n,)
+        and ``probabilities`` (n, n_classes), in the order of ``classes_``.
+
+        A row that :meth:`predict` refuses, because of an infinite number, a negative count or a
+        level that is an error, has NaN as its probabilities; its label is "", −2⁶³, NaN or False.
+        So has what ONNX does not compute exactly: see :meth:`to_sql`.
+
+        Parameters
+        ----------
+        names : mapping or sequence of str, optional
+            What the inputs are called, where that is not the name of the column: by the columns'
+            names, or all of them in order.
+        types : mapping, optional
+            By column, what its input holds, where that is not what was learned: "text", "number",
+            "integer", "decimal", "boolean" or "date". A column of levels is taken for text, so that
+            levels that are stored as numbers need it.
+        opset : int, default=18
+            The version of ai.onnx.
+
+        Returns
+        -------
+        ModelProto
+            Of onnx: its ``SerializeToString()`` is the content of a file.
+
+        Raises
+        ------
+        ImportError
+            Where onnx is not installed (extra ``onnx``).
+        ValueError
+            For what ONNX cannot express, by name; for a name that it forbids, or an opset that
+            lacks an operator.
+        """
+        found: ModelProto = self._written("onnx", names, kinds=types, opset=opset)
+        return found
+
+    # ---- Python and JavaScript -------------------------------------------------------------------
+    def to_python(self, *, names: Mapping[str, str] | Sequence[str] | None = None) -> str:
+        """The model as a module of Python that needs the standard library alone.
+
+        It has ``predict_proba(row)``, which gives the probability of each label as a dict,
+        ``predict(row)`` and ``classes``. A row is a dict of values by column name; columns without
+        names are ``x0``, ``x1``, …. None, NaN and a key that is lacking are missing values. A row
+        that :meth:`predict` refuses raises ValueError, and so does one with a missing value among
+        more than eight columns read with their covariance. A model of documents takes a document.
+
+        Parameters
+        ----------
+        names : mapping or sequence of str, optional
+            What the keys of a row are, where that is not the name of the column: by the columns'
+            names, or all of them in order.
+
+        Returns
+        -------
+        str
+            The text of the module.
+
+        Raises
+        ------
+        ValueError
+            For what has no such form, by name: documents whose terms are hashed or made by a
+            function, groups of counts under a Dirichlet prior, densities of other packages without
+            a law.
+        """
+        return str(self._written("python", names))
+
+    def to_javascript(
+        self, *, names: Mapping[str, str] | Sequence[str] | None = None
+    ) -> JavaScript:
+        """The model as a module of JavaScript, for a browser, Node or an edge worker.
+
+        It exports ``predictProba(row)``, which gives the probabilities in the order of the exported
+        ``classes``, and ``predict(row)``. A row is an object of values by column name; columns
+        without names are ``x0``, ``x1``, …. null, undefined and NaN are missing values, and a date
+        is a Date, a string in ISO 8601 or days since 1970. What :meth:`to_python` refuses is a
+        RangeError.
+
+        Parameters
+        ----------
+        names : mapping or sequence of str, optional
+            What the keys of a row are, where that is not the name of the column: by the columns'
+            names, or all of them in order.
+
+        Returns
+        -------
+        JavaScript
+            ``code``, an ES module, and ``types``, its declarations for TypeScript.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`to_python`, for labels that are whole numbers of 2⁵³ or more, and for
+            documents that are cut by a pattern that is not one of this package.
+        """
+        found: JavaScript = self._written("javascript", names)
+        return found
+
+    # ---- files of these forms --------------------------------------------------------------------
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        names: Mapping[str, str] | Sequence[str] | None = None,
+        **options: Any,
+    ) -> list[str]:
+        """Write the model to a file that predicts without this package, by its ending.
+
+        ``.onnx`` is written as by :meth:`to_onnx`, ``.py`` as by :meth:`to_python`, ``.mjs`` and
+        ``.js`` as by :meth:`to_javascript`, with the types beside it in ``.d.mts`` or ``.d.ts``.
+        Files are replaced whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write.
+        names : mapping or sequence of str, optional
+            What columns are called there; see the method.
+        **options
+            Others of the method.
+
+        Returns
+        -------
+        list of str
+            The files that were written.
+
+        Raises
+        ------
+        ValueError
+            For another ending, and as the method.
+        """
+        from tallybayes.export import ENDINGS, writer
+        from tallybayes.replacing import replacing
+
+        path = os.fspath(path)
+        ending = os.path.splitext(path)[1].lower()
+        if ending not in ENDINGS:
+            raise ValueError(
+                f"the ending of a file says what is written, one of {', '.join(ENDINGS)}, got "
+                f"{path!r}"
+            )
+        name = ENDINGS[ending]
+        written = getattr(self, f"to_{name}")(names=names, **options)
+        files: dict[str, bytes] = writer(name, "saved")(written, path)
+        for own, content in files.items():
+            with replacing(own) as file:
+                file.write(content)
+        return list(files)
+
+    def _written(
+        self, back_end: str, names: Mapping[str, str] | Sequence[str] | None, **options: Any
+    ) -> Any:
+        """The model as a back end writes it, whose columns have names without `names`, too."""
+        from tallybayes.export import writer
+
+        formula = self._formula()
+        given = None if names is None else _given(formula, names)
+        return writer(back_end)(formula, names=given, **options)
+
+    def _formula(self) -> Formula:
+        """What the model predicts."""
+        formula: Formula = self._fitted().formula()
+        return formula
+
 
 # ---- learning by one thread at a time, on a copy that replaces the model at the end --------------
 # So no batch is lost if several threads learn, other threads read the model as it was before or as
@@ -958,175 +1134,3 @@ class TallyClassifier(Classifier):
         given = _given(formula, names)
         write = writer("sql")
         return str(write(formula, table, dialect, names=given, kinds=types, keep=keep))
-
-    # ---- ONNX ------------------------------------------------------------------------------------
-    def to_onnx(
-        self,
-        *,
-        names: Mapping[str, str] | Sequence[str] | None = None,
-        types: Mapping[str, Kind] | None = None,
-        opset: int = 18,
-    ) -> ModelProto:
-        """The model in ONNX, in float64, for any runtime of ai.onnx.ml 4.
-
-        Each column is an input of shape (n, 1): strings, or float64 for numbers, booleans (1 and 0)
-        and dates (days since 1970). NaN is a missing number and "" a missing string. Columns
-        without names are one input ``X`` of shape (n, n_features). The outputs are ``label`` (n,)
-        and ``probabilities`` (n, n_classes), in the order of ``classes_``.
-
-        A row that :meth:`predict` refuses, because of an infinite number, a negative count or a
-        level that is an error, has NaN as its probabilities; its label is "", −2⁶³, NaN or False.
-        So has what ONNX does not compute exactly: see :meth:`to_sql`.
-
-        Parameters
-        ----------
-        names : mapping or sequence of str, optional
-            What the inputs are called, where that is not the name of the column: by the columns'
-            names, or all of them in order.
-        types : mapping, optional
-            By column, what its input holds, where that is not what was learned: "text", "number",
-            "integer", "decimal", "boolean" or "date". A column of levels is taken for text, so that
-            levels that are stored as numbers need it.
-        opset : int, default=18
-            The version of ai.onnx.
-
-        Returns
-        -------
-        ModelProto
-            Of onnx: its ``SerializeToString()`` is the content of a file.
-
-        Raises
-        ------
-        ImportError
-            Where onnx is not installed (extra ``onnx``).
-        ValueError
-            For what ONNX cannot express, by name; for a name that it forbids, or an opset that
-            lacks an operator.
-        """
-        found: ModelProto = self._written("onnx", names, kinds=types, opset=opset)
-        return found
-
-    # ---- Python and JavaScript -------------------------------------------------------------------
-    def to_python(self, *, names: Mapping[str, str] | Sequence[str] | None = None) -> str:
-        """The model as a module of Python that needs the standard library alone.
-
-        It has ``predict_proba(row)``, which gives the probability of each label as a dict,
-        ``predict(row)`` and ``classes``. A row is a dict of values by column name; columns without
-        names are ``x0``, ``x1``, …. None, NaN and a key that is lacking are missing values. A row
-        that :meth:`predict` refuses raises ValueError, and so does one with a missing value among
-        more than eight columns read with their covariance.
-
-        Parameters
-        ----------
-        names : mapping or sequence of str, optional
-            What the keys of a row are, where that is not the name of the column: by the columns'
-            names, or all of them in order.
-
-        Returns
-        -------
-        str
-            The text of the module.
-
-        Raises
-        ------
-        ValueError
-            For what has no such form, by name: columns of text, groups of counts under a Dirichlet
-            prior, densities of other packages without a law.
-        """
-        return str(self._written("python", names))
-
-    def to_javascript(
-        self, *, names: Mapping[str, str] | Sequence[str] | None = None
-    ) -> JavaScript:
-        """The model as a module of JavaScript, for a browser, Node or an edge worker.
-
-        It exports ``predictProba(row)``, which gives the probabilities in the order of the exported
-        ``classes``, and ``predict(row)``. A row is an object of values by column name; columns
-        without names are ``x0``, ``x1``, …. null, undefined and NaN are missing values, and a date
-        is a Date, a string in ISO 8601 or days since 1970. What :meth:`to_python` refuses is a
-        RangeError.
-
-        Parameters
-        ----------
-        names : mapping or sequence of str, optional
-            What the keys of a row are, where that is not the name of the column: by the columns'
-            names, or all of them in order.
-
-        Returns
-        -------
-        JavaScript
-            ``code``, an ES module, and ``types``, its declarations for TypeScript.
-
-        Raises
-        ------
-        ValueError
-            As :meth:`to_python`, and for labels that are whole numbers of 2⁵³ or more.
-        """
-        found: JavaScript = self._written("javascript", names)
-        return found
-
-    # ---- files of these forms --------------------------------------------------------------------
-    def export(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        names: Mapping[str, str] | Sequence[str] | None = None,
-        **options: Any,
-    ) -> list[str]:
-        """Write the model to a file that predicts without this package, by its ending.
-
-        ``.onnx`` is written as by :meth:`to_onnx`, ``.py`` as by :meth:`to_python`, ``.mjs`` and
-        ``.js`` as by :meth:`to_javascript`, with the types beside it in ``.d.mts`` or ``.d.ts``.
-        Files are replaced whole or not at all.
-
-        Parameters
-        ----------
-        path : str or path
-            The file to write.
-        names : mapping or sequence of str, optional
-            What columns are called there; see the method.
-        **options
-            Others of the method.
-
-        Returns
-        -------
-        list of str
-            The files that were written.
-
-        Raises
-        ------
-        ValueError
-            For another ending, and as the method.
-        """
-        from tallybayes.export import ENDINGS, writer
-        from tallybayes.replacing import replacing
-
-        path = os.fspath(path)
-        ending = os.path.splitext(path)[1].lower()
-        if ending not in ENDINGS:
-            raise ValueError(
-                f"the ending of a file says what is written, one of {', '.join(ENDINGS)}, got "
-                f"{path!r}"
-            )
-        name = ENDINGS[ending]
-        written = getattr(self, f"to_{name}")(names=names, **options)
-        files: dict[str, bytes] = writer(name, "saved")(written, path)
-        for own, content in files.items():
-            with replacing(own) as file:
-                file.write(content)
-        return list(files)
-
-    def _written(
-        self, back_end: str, names: Mapping[str, str] | Sequence[str] | None, **options: Any
-    ) -> Any:
-        """The model as a back end writes it, whose columns have names without `names`, too."""
-        from tallybayes.export import writer
-
-        formula = self._formula()
-        given = None if names is None else _given(formula, names)
-        return writer(back_end)(formula, names=given, **options)
-
-    def _formula(self) -> Formula:
-        """What the model predicts."""
-        formula: Formula = self._fitted().formula()
-        return formula

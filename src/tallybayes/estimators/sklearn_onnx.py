@@ -19,6 +19,7 @@ from tallybayes.estimators.arrays import (
 )
 from tallybayes.estimators.naive_bayes import NaiveBayes
 from tallybayes.estimators.weighted import WeightedNaiveBayes
+from tallybayes.score import Inexpressible, TextTerm
 
 __all__ = ["register_sklearn_onnx"]
 
@@ -93,6 +94,12 @@ def _converted(scope: Any, operator: Any, container: Any) -> None:
             f"target_opset={opset}: a {type(model).__name__} needs {OPSET} of ai.onnx or later"
         )
     formula = model._formula()
+    tokens = [term.columns[0] for term in formula.terms if isinstance(term, TextTerm)]
+    if tokens:
+        raise Inexpressible(
+            f"column {tokens[0]!r} is read as text, which ONNX takes as tokens, and a pipeline has "
+            "whole strings: write the classifier by to_onnx, or declare Categorical()"
+        )
     kinds = dict(formula.kinds)
     places = [(own, j) for own in inputs for j in range(own.type.shape[1])]
     if len(places) != len(kinds):

@@ -22,10 +22,12 @@ from tallybayes.estimators.vectorizer import (
     given_beside,
     need_counted,
     need_documents,
+    rules_of,
 )
 from tallybayes.explain.explanation import DocumentExplanation, explain_document, top_terms
-from tallybayes.models.documents import TextModel
+from tallybayes.models.documents import TextModel, formula_of
 from tallybayes.models.live_documents import LiveDocuments
+from tallybayes.score import Formula
 from tallybayes.sources.document_source import labelled_texts, texts_of
 from tallybayes.tally import TermCounts
 from tallybayes.tally.live_terms import MIN_HALF_LIFE, LiveTermCounts
@@ -93,6 +95,12 @@ class DocumentClassifier(Classifier):
         """Takes a model, and with it the place of a live one."""
         self.__dict__["_model"] = model
         self.__dict__.pop(LIVE_DOCUMENTS, None)
+
+    def _formula(self) -> Formula:
+        model = self._fitted()
+        if model.needs_reweighting:
+            _warn_of_ridge()
+        return formula_of(model, rules_of(self._counter.vectorizer))
 
     def _holds_the_same(self, other: Any) -> bool:
         return self._counter.options == other._counter.options and bool(

@@ -55,6 +55,7 @@ __all__ = [
     "need_several",
     "need_terms",
     "of_own_terms",
+    "rules_of",
 ]
 
 
@@ -627,10 +628,16 @@ def need_terms(n_terms: int) -> None:
 def analyzer_of(vectorizer: Any) -> Analyzer | None:
     """How the kernel makes terms by the parameters of a CountVectorizer; None where Python makes
     them."""
+    analyzer = rules_of(vectorizer)
+    return None if analyzer is None or analyzer.rules is None else analyzer
+
+
+def rules_of(vectorizer: Any) -> Analyzer | None:
+    """How terms are made by the parameters of a CountVectorizer; None where one is a function."""
     if makes_terms_in_python(vectorizer):
         return None
     shortest, longest = vectorizer.ngram_range
-    analyzer = Analyzer(
+    return Analyzer(
         vectorizer.analyzer,
         vectorizer.token_pattern,
         (int(shortest), int(longest)),
@@ -639,7 +646,6 @@ def analyzer_of(vectorizer: Any) -> Analyzer | None:
         tuple(vectorizer.get_stop_words() or ()),
         vectorizer.n_features,
     )
-    return None if analyzer.rules is None else analyzer
 
 
 def need_hashing(vectorizer: Any, analyzer: Analyzer | None) -> None:

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import base64
 import json
+import unicodedata
 from collections.abc import Callable, Mapping
-from itertools import groupby
+from functools import cache
+from itertools import groupby, takewhile
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from numpy.typing import NDArray
 
 from tallybayes.export.written import conditionals
 from tallybayes.score import (
+    CellTable,
     CodeCells,
     Formula,
     GroupTerm,
@@ -28,12 +31,37 @@ from tallybayes.score import (
     NumberTerm,
     OpaqueTerm,
     OwnTerms,
+    TermSums,
+    TextTerm,
     of_joint_tables,
     of_single_columns,
 )
 from tallybayes.tables.columns import entries_of_bits
+from tallybayes.tokens.analyzer import (
+    CJK,
+    CJK_BLOCKS,
+    MARKS,
+    WHITE_SPACE,
+    WORDS,
+    Analyzer,
+    is_word,
+    marked,
+)
 
-__all__ = ["compact", "exact", "form_of", "json_of"]
+__all__ = [
+    "characters",
+    "compact",
+    "exact",
+    "exact_single",
+    "form_of",
+    "front_coded",
+    "json_of",
+    "need_names",
+    "need_rules",
+    "splitting",
+    "sums_form",
+    "whole",
+]
 
 Array = NDArray[np.float64]
 
@@ -44,6 +72,42 @@ def exact(values: NDArray[Any]) -> dict[str, Any]:
     """An array whose float64 values are read bit by bit; infinities and NaN as they are."""
     data = np.ascontiguousarray(values, dtype="<f8")
     return {"shape": list(data.shape), "b64": base64.b64encode(data.tobytes()).decode("ascii")}
+
+
+def exact_single(values: NDArray[Any]) -> dict[str, Any]:
+    """An array whose float32 values are read bit by bit."""
+    data = np.ascontiguousarray(values, dtype="<f4")
+    return {"single": base64.b64encode(data.tobytes()).decode("ascii")}
+
+
+def whole(values: NDArray[Any]) -> dict[str, Any]:
+    """Whole numbers from 0 on, seven bits a byte, the lowest first; the eighth bit is set if
+    more follow."""
+    left = np.ascontiguousarray(values, dtype=np.uint64).ravel()
+    n_bytes = np.ones(len(left), dtype=np.int64)
+    for bits in range(7, 64, 7):
+        n_bytes += left >= np.uint64(1 << bits)
+    end = np.cumsum(n_bytes)
+    data = np.zeros(int(end[-1]) if len(end) else 0, dtype=np.uint8)
+    start = end - n_bytes
+    for i in range(int(n_bytes.max(initial=0))):
+        on = np.flatnonzero(n_bytes > i)
+        seven = (left[on] >> np.uint64(7 * i)) & np.uint64(127)
+        data[start[on] + i] = seven + np.where(n_bytes[on] > i + 1, 128, 0).astype(np.uint64)
+    return {"whole": base64.b64encode(data.tobytes()).decode("ascii")}
+
+
+def front_coded(strings: list[str]) -> dict[str, Any]:
+    """Sorted strings, each as the number of characters that it shares with the one before, and the
+    rest."""
+    shared, rest, before = [], [], ""
+    for string in strings:
+        pairs = zip(before, string, strict=False)
+        n = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        shared.append(n)
+        rest.append(string[n:])
+        before = string
+    return {"shared": whole(np.array(shared, dtype=np.int64)), "rest": rest}
 
 
 def json_of(value: Any) -> str:
@@ -77,8 +141,9 @@ def form_of(
         For what Python alone computes.
     """
     for term in formula.terms:
-        if isinstance(term, OpaqueTerm):
+        if isinstance(term, OpaqueTerm) and not isinstance(term, TextTerm):
             raise Inexpressible(term.reason)
+    documents = [term for term in formula.terms if isinstance(term, TextTerm)]
     single, correction = of_single_columns(formula.terms), formula.correction
     groups = [term for term in formula.terms if isinstance(term, GroupTerm)]
     read = {*formula.columns}
@@ -87,13 +152,14 @@ def form_of(
     has_term = {
         term.columns[0]
         for term in formula.terms
-        if len(term.columns) == 1 and not isinstance(term, GroupTerm)
+        if isinstance(term, CellTable | NumberTerm) and len(term.columns) == 1
     }
     called = {name: (names or {}).get(name, name) for name in columns}
     if len({*called.values()}) < len(called):
         raise ValueError(f"names= gives two columns one name: {sorted(called.values())}")
     terms = [_of_column(place[name], single[name], points) for name in columns if name in has_term]
     terms += [_group(group, [place[name] for name in group.columns]) for group in groups]
+    terms += [text_form(text, place[text.columns[0]], len(formula.offset)) for text in documents]
     for cells, scores in of_joint_tables(formula.terms):
         terms.append(
             {
@@ -104,11 +170,17 @@ def form_of(
                 "table": exact(scores.T),
             }
         )
+    text_columns = {text.columns[0] for text in documents}
     refused = {name for term in terms if term.get("every") for name in term["columns"]}
     return {
         "base": exact(formula.offset),
         "columns": [
-            _reader(name, formula, single.get(name), place[name] in refused) | {"name": own}
+            (
+                TEXT
+                if name in text_columns
+                else _reader(name, formula, single.get(name), place[name] in refused)
+            )
+            | {"name": own}
             for name, own in called.items()
         ],
         "terms": terms,
@@ -243,6 +315,19 @@ def _group(group: GroupTerm, places: list[int]) -> dict[str, Any]:
 
 
 # ---- readers of columns --------------------------------------------------------------------------
+TEXT: dict[str, Any] = {
+    "dates": False,
+    "missing": 0,
+    "starts": None,
+    "firstNumber": 1,
+    "levels": [],
+    "entries": [],
+    "other": 0,
+    "least": 0,
+}
+"""A column of text, whose values are strings and have one entry."""
+
+
 def _reader(name: str, formula: Formula, own: OwnTerms | None, needs_value: bool) -> dict[str, Any]:
     """How the values of a column are read; `own` is None in a group, which may need every value."""
     found: dict[str, Any] = {
@@ -278,3 +363,129 @@ def _reader(name: str, formula: Formula, own: OwnTerms | None, needs_value: bool
             "other": REFUSED_ENTRY if cells.refuses_others else cells.size - 1,
         }
     return found
+
+
+# ---- documents -----------------------------------------------------------------------------------
+MAX_EXACT_COUNT = 512
+"""Counts whose log(1 + count) in single precision travels, for NumPy's rounding of it."""
+
+
+def text_form(term: TextTerm, place: int, n_classes: int) -> dict[str, Any]:
+    """The terms of a text: how it is cut into them, and what these add."""
+    analyzer = need_rules(term)
+    names = need_names(term)
+    return {
+        "kind": "text",
+        "columns": [place],
+        "split": splitting(analyzer),
+        "terms": front_coded(names),
+        "nClasses": n_classes,
+        "sums": [sums_form(sums) for sums in term.sums()],
+    }
+
+
+def need_names(term: TextTerm) -> list[str]:
+    """The terms of a text by name; raises Inexpressible where they are hashed."""
+    if term.terms.dtype.kind in "iu":
+        raise Inexpressible(
+            f"the terms of {term.columns[0]!r} are hashed into buckets, which are not hashed "
+            "elsewhere: leave n_features out, so that the model has their names"
+        )
+    names: list[str] = term.terms.tolist()
+    return names
+
+
+def need_rules(term: TextTerm) -> Analyzer:
+    """How a text is cut; raises Inexpressible where a function of Python does it."""
+    if term.analyzer is None:
+        raise Inexpressible(
+            f"the terms of {term.columns[0]!r} are made by a function of Python (analyzer, "
+            "tokenizer, preprocessor or strip_accents), which is not written: use the rules that "
+            "the other parameters have, such as token_pattern"
+        )
+    return term.analyzer
+
+
+def sums_form(sums: TermSums) -> dict[str, Any]:
+    """See TermSums. Each distinct number stands once; of two classes with opposite numbers the
+    second alone."""
+    common, cell = sums.common, sums.cell
+    mirrored = common.shape[1] == 2 and bool((common[:, 0] == -common[:, 1]).all())
+    own = np.array_equal(cell[cell >= 0], np.arange(len(common)))  # a row for each that has one
+    common = common[:, 1:] if mirrored else common
+    found: dict[str, Any] = {
+        "frequency": sums.frequency,
+        "length": sums.length,
+        "mean": float(sums.mean_length),
+        "power": float(sums.power),
+        "shortest": float(sums.shortest),
+        "mirrored": mirrored,
+        "own": own,
+        "cell": whole(cell >= 0 if own else cell + 1),
+        "common": exact_single(common) if common.dtype == np.float32 else exact(common),
+    }
+    if sums.frequency == "single":
+        found["tf"] = exact_single(np.log1p(np.arange(MAX_EXACT_COUNT), dtype=np.float32))
+    if sums.by is not None:
+        distinct, index = np.unique(sums.by, return_inverse=True)
+        found |= {"by": whole(index), "bys": exact(distinct)}
+    if sums.start is not None and sums.classes is not None and sums.pair is not None:
+        values, index = np.unique(sums.pair, return_inverse=True)
+        found |= {
+            "pairs": whole(np.diff(sums.start)),
+            "classes": whole(sums.classes),
+            "value": whole(index),
+            "values": exact(values),
+        }
+    return found
+
+
+def splitting(analyzer: Analyzer) -> dict[str, Any]:
+    """The rules as JSON, with a pattern of Python's `re`."""
+    words = analyzer.analyzer in ("word", "cjk")
+    return {
+        "unit": analyzer.analyzer,
+        "pattern": CJK if analyzer.analyzer == "cjk" else analyzer.token_pattern,
+        "lowercase": analyzer.lowercase,
+        "accents": analyzer.strip_accents,
+        "stop": list(analyzer.stop_words) if words else [],
+        "ngrams": list(analyzer.ngram_range),
+    }
+
+
+PATTERNS = {WORDS: "words", MARKS: "marks", CJK: "marks"}
+
+
+def characters(split: dict[str, Any]) -> dict[str, Any]:
+    """The rules for a language without such patterns, with this Python's tables of characters.
+
+    Raises
+    ------
+    Inexpressible
+        For a pattern that is neither of those of this package.
+    """
+    pattern = "marks" if split["unit"] in ("char", "char_wb") else PATTERNS.get(split["pattern"])
+    if pattern is None:
+        raise Inexpressible(
+            f"token_pattern {split['pattern']!r} is a regular expression of Python, of which "
+            f"JavaScript has another meaning: use {MARKS!r} or {WORDS!r}"
+        )
+    return split | {
+        "pattern": pattern,
+        "word": _ranges(is_word()),
+        "space": _ranges((marked() & WHITE_SPACE) > 0),
+        "alone": [list(block) for block in CJK_BLOCKS] if split["unit"] == "cjk" else [],
+        "combining": _ranges(_combining()) if split["accents"] == "unicode" else None,
+    }
+
+
+def _ranges(there: NDArray[np.bool_]) -> dict[str, Any]:
+    """Where runs of code points begin and end, each as the distance from the one before."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], there, [False]]).astype(np.int8)))
+    return whole(np.diff(np.concatenate([[0], edges])))
+
+
+@cache
+def _combining() -> NDArray[np.bool_]:
+    """The code points that are dropped with accents."""
+    return np.array([unicodedata.combining(chr(c)) > 0 for c in range(0x110000)])

@@ -10,13 +10,13 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from tallybayes.export.form import compact, form_of, json_of
+from tallybayes.export.form import characters, compact, form_of, json_of
 from tallybayes.export.written import labels_of
 from tallybayes.score import Formula, Inexpressible
 
 __all__ = ["JavaScript", "evaluator", "saved", "write"]
 
-SCRIPTS = ("laws.js", "evaluate.js")
+SCRIPTS = ("laws.js", "text.js", "evaluate.js")
 """In the order in which they run; each adds to the object R."""
 
 MAX_WHOLE = 2**53  # JavaScript has no other whole numbers beyond
@@ -76,10 +76,12 @@ class JavaScript(NamedTuple):
 
 
 @cache
-def evaluator() -> tuple[str, ...]:
-    """The scripts that evaluate a form."""
-    folder = files(__package__).joinpath("scripts")
-    return tuple(folder.joinpath(name).read_text(encoding="utf-8") for name in SCRIPTS)
+def evaluator(documents: bool = True) -> tuple[str, ...]:
+    """The scripts that evaluate a form, with those of documents or without."""
+    folder, names = files(__package__).joinpath("scripts"), [*SCRIPTS]
+    if not documents:
+        names.remove("text.js")
+    return tuple(folder.joinpath(name).read_text(encoding="utf-8") for name in names)
 
 
 def write(formula: Formula, *, names: Mapping[str, str] | None = None) -> JavaScript:
@@ -108,7 +110,10 @@ def write(formula: Formula, *, names: Mapping[str, str] | None = None) -> JavaSc
         f"{TYPE_OF.get(kind, 'number')}{' | null' * (column['missing'] != -2)};"
         for column, kind in zip(form["columns"], _kinds(formula), strict=True)
     ]
-    scripts = "\n".join(f"{{\n{script}}}" for script in evaluator())
+    documents = [term for term in form["terms"] if term["kind"] == "text"]
+    for term in documents:
+        term["split"] = characters(term["split"])
+    scripts = "\n".join(f"{{\n{script}}}" for script in evaluator(bool(documents)))
     code = CODE.format(scripts=scripts, form=json_of(compact(form)), labels=json_of(labels))
     types = " | ".join(json_of(label) for label in labels)
     return JavaScript(code, TYPES.format(labels=types, columns="\n".join(columns)))

@@ -26,7 +26,7 @@ from tallybayes.export.tensors import (
     side_by_side,
     value_info,
 )
-from tallybayes.export.written import kinds_of, labels_of, written
+from tallybayes.export.written import kinds_of, labels_of
 from tallybayes.score import Formula, Inexpressible, Kind
 
 __all__ = ["saved", "write"]
@@ -40,7 +40,7 @@ MIN_LABEL = np.iinfo(np.int64).min
 # ---- from scores to probabilities and labels -----------------------------------------------------
 def _scores(columns: Columns) -> Tensor:
     """The scores, (n, k)."""
-    parts = added(written(columns.formula.terms), columns)
+    parts = added(columns.formula, columns)
     offset = columns.graph.constant(columns.formula.offset[None, :])
     if not parts:
         return offset.op("Expand", columns.values([*columns.formula.kinds][:1]).op("Shape"))

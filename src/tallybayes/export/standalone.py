@@ -2,7 +2,7 @@
 
 ``predict_proba(row)`` and ``predict(row)`` take a row as a dict of values by column name: numbers,
 strings, booleans, dates. None, NaN and a key that is lacking are missing values. A value that the
-model does not take raises ValueError.
+model does not take raises ValueError. A model of documents takes a document as a string.
 """
 
 from __future__ import annotations
@@ -10,10 +10,13 @@ from __future__ import annotations
 import datetime
 import json
 import math
+import re
+import unicodedata
 from array import array
 from base64 import b64decode
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from numbers import Real
 from sys import byteorder
@@ -325,6 +328,138 @@ def group(term: Mapping[str, Any]) -> Term:
     return added
 
 
+# ---- documents -----------------------------------------------------------------------------------
+def wholes(packed: Mapping[str, Any]) -> list[int]:
+    """Whole numbers, seven bits a byte."""
+    found, value, shift = [], 0, 0
+    for byte in b64decode(packed["whole"]):
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            found.append(value)
+            value, shift = 0, 0
+    return found
+
+
+def singles(packed: Mapping[str, Any]) -> Sequence[float]:
+    if "single" not in packed:
+        return floats(packed)
+    found = array("f", b64decode(packed["single"]))
+    if byteorder == "big":
+        found.byteswap()
+    return found
+
+
+def splitter(rules: Mapping[str, Any]) -> Callable[[str], list[str]]:
+    """What cuts a text into terms."""
+    unit, stop, (shortest, longest) = rules["unit"], set(rules["stop"]), rules["ngrams"]
+    tokens = re.compile(rules["pattern"]).findall
+
+    def prepared(text: str) -> str:
+        text = text.lower() if rules["lowercase"] else text
+        if rules["accents"]:
+            text = unicodedata.normalize("NFKD", text)
+            if rules["accents"] == "ascii":
+                return text.encode("ascii", "ignore").decode("ascii")
+            text = "".join(c for c in text if not unicodedata.combining(c))
+        return text
+
+    def split(text: str) -> list[str]:
+        text = prepared(text)
+        if unit == "char_wb":
+            return [term for word in text.split() for term in within(f" {word} ")]
+        between = "" if unit == "char" else " "
+        units: Sequence[str] = re.sub(r"\s\s+", " ", text)
+        if unit != "char":
+            units = [token for token in tokens(text) if token not in stop]
+        return [
+            between.join(units[i : i + n])
+            for n in range(shortest, min(longest, len(units)) + 1)
+            for i in range(len(units) - n + 1)
+        ]
+
+    def within(word: str) -> Iterator[str]:
+        for n in range(shortest, longest + 1):
+            yield from (word[i : i + n] for i in range(max(1, len(word) - n + 1)))
+            if n >= len(word):  # a word that is shorter counts once
+                return
+
+    return split
+
+
+def text(term: Mapping[str, Any]) -> Term:
+    """What the terms of a text add: each sum is h · Σ x (common + pairs)."""
+    j: int = term["columns"][0]
+    split, before = splitter(term["split"]), ""
+    nothing: Sequence[float] = (0.0,) * term["nClasses"]
+    place: dict[str, int] = {}
+    for shared, rest in zip(wholes(term["terms"]["shared"]), term["terms"]["rest"]):
+        before = before[:shared] + rest
+        place[before] = len(place)
+    sums = [of_terms(packed, term["nClasses"]) for packed in term["sums"]]
+
+    def added(entries: Sequence[int], values: Sequence[Any]) -> Sequence[float]:
+        if values[j] is None:
+            return nothing
+        counts = sorted(Counter(place[t] for t in split(values[j]) if t in place).items())
+        return [sum(each) for each in zip(*(of(counts) for of in sums))]
+
+    return added
+
+
+def of_terms(packed: Mapping[str, Any], k: int) -> Callable[[list[tuple[int, int]]], list[float]]:
+    """What the counts of terms add to the score of each class, by one sum."""
+    frequency, length, power = packed["frequency"], packed["length"], packed["power"]
+    mean, shortest, width = packed["mean"], packed["shortest"], 1 if packed["mirrored"] else k
+    flat, cell = singles(packed["common"]), wholes(packed["cell"])
+    if packed["own"]:
+        cell = [number * there for number, there in zip(accumulate(cell), cell)]
+    by = None
+    if "by" in packed:
+        distinct = floats(packed["bys"])
+        by = [distinct[i] for i in wholes(packed["by"])]
+    start = [0] * (len(cell) + 1)
+    classes: list[int] = []
+    pairs: list[float] = []
+    if "pairs" in packed:
+        start, classes = [0, *accumulate(wholes(packed["pairs"]))], wholes(packed["classes"])
+        distinct = floats(packed["values"])
+        pairs = [distinct[i] for i in wholes(packed["value"])]
+    known = singles(packed["tf"]) if "tf" in packed else ()
+
+    def value(t: int, n: int) -> float:
+        if frequency == "presence":
+            x = 1.0
+        elif frequency == "single":
+            x = known[n] if n < len(known) else array("f", [math.log1p(n)])[0]
+        else:
+            x = math.log1p(n) if frequency == "log" else float(n)
+        return x if by is None else x * by[t]
+
+    def added(counts: list[tuple[int, int]]) -> list[float]:
+        found, total, squares = [0.0] * k, 0.0, 0.0
+        for t, n in counts:
+            x = value(t, n)
+            total, squares = total + x, squares + x * x
+            at = (cell[t] - 1) * width
+            if at >= 0 and packed["mirrored"]:
+                found[0] -= x * flat[at]
+                found[1] += x * flat[at]
+            elif at >= 0:
+                for c in range(k):
+                    found[c] += x * flat[at + c]
+            for q in range(start[t], start[t + 1]):
+                found[classes[q]] += x * pairs[q]
+        h = 1.0
+        if length == "squares" and squares:
+            h = 1.0 / math.sqrt(squares)
+        elif length == "sum" and max(total, shortest):
+            h = (max(total, shortest) / mean) ** -power
+        return [h * each for each in found]
+
+    return added
+
+
 # ---- scores to probabilities ---------------------------------------------------------------------
 def log_odds(log_p: Sequence[float], c: int) -> float:
     """log p(c) − log Σ of the others, within ±1e4."""
@@ -347,7 +482,7 @@ class Model:
 
     def __init__(self, document: str, labels: str) -> None:
         form = json.loads(document)
-        kinds = {"cells": cells, "joint": joint, "law": law, "group": group}
+        kinds = {"cells": cells, "joint": joint, "law": law, "group": group, "text": text}
         self.classes: list[Any] = json.loads(labels)
         self.base: tuple[float, ...] = tuple(floats(form["base"]))
         columns = [form["common"] | column for column in form["columns"]]
@@ -365,8 +500,11 @@ class Model:
             (floats(knots), floats(values)) for knots, values in steps
         ]
 
-    def scores(self, row: Mapping[str, Any]) -> list[float]:
+    def scores(self, row: Mapping[str, Any] | str) -> list[float]:
         """The score of each class, in nats."""
+        if isinstance(row, str):  # a document of a model that reads nothing else
+            [(name, _)] = self.columns
+            row = {name: row}
         get = row.get
         read = [entry(get(name)) for name, entry in self.columns]
         entries, values = zip(*read) if read else ((), ())
@@ -400,11 +538,11 @@ class Model:
             found = [min((1.0 - share) * p + share * prior, most) for p, prior in pairs]
         return found
 
-    def predict_proba(self, row: Mapping[str, Any]) -> dict[Any, float]:
+    def predict_proba(self, row: Mapping[str, Any] | str) -> dict[Any, float]:
         """P(c | x) of a row, by label."""
         return dict(zip(self.classes, self.probabilities(self.scores(row))))
 
-    def predict(self, row: Mapping[str, Any]) -> Any:
+    def predict(self, row: Mapping[str, Any] | str) -> Any:
         """The most probable label of a row; of equal ones the first."""
         scores = self.scores(row)
         if self.steps or self.link["priorShare"]:

@@ -1,7 +1,8 @@
 """The terms of a formula in ONNX: what a cell, or a number, adds to the score of each class.
 
-Columns arrive as tensors (n, 1), those without names as one matrix. Whatever depends on the class
-is a tensor (n, k). The tables of all columns are one table, which is looked up once.
+Columns arrive as tensors (n, 1), documents as tokens (n, m), columns without names as one matrix.
+Whatever depends on the class is a tensor (n, k). The tables of all columns are one table, which is
+looked up once.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.export.form import MAX_EXACT_COUNT, need_names, need_rules
 from tallybayes.export.tensors import (
     Graph,
     Tensor,
@@ -30,8 +32,8 @@ from tallybayes.export.written import (
     Powers,
     StudentTerm,
     Triangular,
-    Written,
     number_of_level,
+    written,
 )
 from tallybayes.score import (
     Cells,
@@ -44,7 +46,10 @@ from tallybayes.score import (
     LevelCells,
     NumberCells,
     Power,
+    TermSums,
+    TextTerm,
 )
+from tallybayes.tokens.analyzer import MARKS, WORDS, Analyzer
 
 __all__ = ["LABEL", "MATRIX", "PROBABILITIES", "Columns", "added", "is_unicode"]
 
@@ -54,7 +59,7 @@ LABEL, PROBABILITIES = "label", "probabilities"
 """What the outputs are called."""
 MATRIX = "X"
 """What the input is called, where columns have no names."""
-MAX_CELLS = 2**31  # numbers of a table
+MAX_CELLS = 2**28  # numbers of a table: a file has fewer than 2³¹ bytes
 
 
 # ---- columns as numbers, and as cells of tables --------------------------------------------------
@@ -82,7 +87,8 @@ class Columns:
         read = {name: names.get(name, name) for name in formula.columns or [*formula.kinds][:1]}
         if not read:
             raise Inexpressible("the model reads no column, so that ONNX cannot count the rows")
-        is_matrix = not (formula.has_names or names) and len(set(types.values())) == 1
+        documents = {term.columns[0] for term in formula.terms if isinstance(term, TextTerm)}
+        is_matrix = not (formula.has_names or names or documents) and len(set(types.values())) == 1
         if is_matrix:
             read = {MATRIX: MATRIX}
         _check_names(list(read.values()))
@@ -91,7 +97,9 @@ class Columns:
             name: Tensor(self.graph, own) for name, own in read.items()
         }
         self.inputs: list[Any] = [
-            value_info(own, types[name], 1) for name, own in read.items() if name in types
+            value_info(own, types[name], f"{own} tokens" if name in documents else 1)
+            for name, own in read.items()
+            if name in types
         ]
         self.place: dict[str, int] = {}
         if is_matrix:
@@ -240,8 +248,8 @@ def _tables(terms: Sequence[CellTable], columns: Columns) -> Tensor:
     table = np.concatenate([term.scores for term in terms], axis=1).T
     if table.size >= MAX_CELLS:
         raise Inexpressible(
-            f"the tables have {table.size:,} numbers, and a tensor in ONNX fewer than 2³¹: fit "
-            "fewer columns, levels or classes"
+            f"the tables have {table.size:,} numbers of 8 bytes, and a file in ONNX fewer than 2³¹ "
+            "bytes: fit fewer columns, levels or classes"
         )
     cells = side_by_side([columns.cells([term.cells for term in batch]) for batch in batches])
     rows = columns.graph.op("Gather", table, cells + np.cumsum([0, *sizes[:-1]])[None, :])
@@ -398,9 +406,149 @@ def _together(term: Triangular, columns: Columns) -> Tensor:
     return constants - (n + nu) * 0.5 * (square / nu + 1.0).op("Log")
 
 
+# ---- documents -----------------------------------------------------------------------------------
+def _text(term: TextTerm, columns: Columns) -> Tensor:
+    """The terms of documents, which arrive as tokens (n, m): an n-gram is found by the number of
+    its beginning and that of its last token."""
+    graph, column = columns.graph, term.columns[0]
+    if columns.kinds[column] != "text":
+        raise Inexpressible(f"column {column!r} is read as text: its input holds strings")
+    names, analyzer = need_names(term), need_rules(term)
+    if "" in names:
+        raise Inexpressible(
+            f"column {column!r} has the term '', and in ONNX the string '' is no token: use a "
+            "token_pattern that matches a character at least"
+        )
+    alphabet, levels, term_of = _trie([_tokens(name, analyzer) for name in names])
+    stop = [word for word in analyzer.stop_words if is_unicode(word)]
+    numbers = {token: i for i, token in enumerate(alphabet)} | dict.fromkeys(stop, -2)
+    numbers = {token: i for token, i in numbers.items() if is_unicode(token)} or {"": -1}
+    given = columns.given[column]
+    token = _encoded(given, [*numbers], np.array([*numbers.values()]), -1)
+    # one that is no token, so that there is a last one in every row
+    rows = given.op("Shape", start=0, end=1).op("Concat", np.array([1]), axis=0)
+    token = side_by_side([token, rows.op("ConstantOfShape", value=_tensor([-1]))])
+    if stop and analyzer.analyzer in ("word", "cjk"):  # to the end, so that n-grams go across them
+        length = token.op("Shape", start=1, end=2)
+        place = rows.op("ConstantOfShape", value=_tensor([1])) * graph.op(
+            "Range", np.int64(0), length.op("Squeeze"), np.int64(1)
+        )
+        left_out = token.eq(np.int64(-2))
+        last = left_out.where(place + length, place)
+        _, order = graph.several("TopK", last, length, n=2, axis=1, largest=0, sorted=1)
+        token = left_out.where(np.int64(-1), token).op("GatherElements", order, axis=1)
+    state, states, width = token, [token], len(alphabet) + 1  # −1 is no token's last digit
+    for n, level in enumerate(levels, start=1):
+        before = state.op("Slice", np.array([0]), np.array([-1]), np.array([1]))
+        after = token.op("Slice", np.array([n]), np.array([np.iinfo(np.int64).max]), np.array([1]))
+        codes = np.array([*level], dtype=np.int64)
+        state = _encoded(before * np.int64(width) + after, codes, np.array([*level.values()]), -1)
+        states.append(state)
+    none = len(names)  # the term that is none
+    found = side_by_side(states).of(np.append(term_of, none))
+    count, found = _counted(found, none, graph)
+    parts = [_term_sums(sums, found, count, columns) for sums in term.sums()]
+    return sum(parts[1:], parts[0])
+
+
+def _tokens(term: str, analyzer: Analyzer) -> list[str]:
+    """The tokens of an n-gram."""
+    if analyzer.analyzer in ("char", "char_wb"):
+        return list(term)
+    if analyzer.ngram_range[1] == 1:
+        return [term]
+    if analyzer.analyzer == "word" and analyzer.token_pattern not in (MARKS, WORDS):
+        raise Inexpressible(
+            f"n-grams of token_pattern {analyzer.token_pattern!r} may have blanks within a token, "
+            f"so that ONNX does not know where one ends: use {MARKS!r} or {WORDS!r}, or single "
+            "tokens (ngram_range=(1, 1))"
+        )
+    return term.split(" ")
+
+
+def _trie(terms: list[list[str]]) -> tuple[list[str], list[dict[int, int]], NDArray[np.int64]]:
+    """The tokens of terms; of 2-grams, 3-grams, …, the number of each by that of its beginning,
+    times the number of tokens and one, and its last token; and the term that each number is, or
+    the number of terms."""
+    alphabet = list(dict.fromkeys(token for term in terms for token in term))
+    place = {token: i for i, token in enumerate(alphabet)}
+    levels: list[dict[int, int]] = [{} for _ in range(max(map(len, terms), default=1) - 1)]
+    term_of = [len(terms)] * len(alphabet)
+    for t, term in enumerate(terms):
+        state = place[term[0]]
+        for token, level in zip(term[1:], levels, strict=False):
+            code = state * (len(alphabet) + 1) + place[token]
+            if code not in level:
+                level[code] = len(term_of)
+                term_of.append(len(terms))
+            state = level[code]
+        term_of[state] = t
+    return alphabet, levels, np.array(term_of, dtype=np.int64)
+
+
+def _counted(term: Tensor, none: int, graph: Graph) -> tuple[Tensor, Tensor]:
+    """How often each term stands in a row, float64, at one of its places, and 0 elsewhere; and the
+    term at each place."""
+    length = term.op("Shape", start=1, end=2)
+    term, _ = graph.several("TopK", term, length, n=2, axis=1, largest=0, sorted=1)
+    before = term.op("Slice", np.array([0]), np.array([-1]), np.array([1]))
+    first = before.op("Pad", np.array([0, 1, 0, 0]), np.int64(-1)).eq(term).op("Not")
+    run = first.whole().op("CumSum", np.int64(1)) - np.int64(1)
+    nothing = term.op("Shape").op("ConstantOfShape", value=_tensor([0]))
+    one = nothing + np.int64(1)
+    size = nothing.op("ScatterElements", run, one, axis=1, reduction="add")
+    count = size.op("GatherElements", run, axis=1)
+    return (first & (term < np.int64(none))).where(count.real(), 0.0), term
+
+
+def _term_sums(sums: TermSums, term: Tensor, count: Tensor, columns: Columns) -> Tensor:
+    """See TermSums."""
+    is_there = count > 0.0
+    x = count
+    if sums.frequency == "presence":
+        x = is_there.where(1.0, 0.0)
+    elif sums.frequency != "count":
+        x = (count + 1.0).op("Log")
+        if sums.frequency == "single":
+            exact = np.log1p(np.arange(MAX_EXACT_COUNT), dtype=np.float32).astype(np.float64)
+            near = count.op("Min", MAX_EXACT_COUNT - 1.0).whole().of(exact)
+            far = x.op("Cast", to=TensorProto.FLOAT).real()
+            x = (count < float(MAX_EXACT_COUNT)).where(near, far)
+    if sums.by is not None:
+        x = x * term.of(np.append(sums.by, 0.0))
+    n_classes = len(columns.formula.classes)
+    if len(sums.cell) * n_classes >= MAX_CELLS:
+        raise Inexpressible(
+            f"{len(sums.cell):,} terms of {n_classes:,} classes are too many for a file in ONNX, "
+            "which has fewer than 2³¹ bytes: fit fewer terms, by max_terms= or ngram_range="
+        )
+    dense = np.concatenate([np.zeros((1, n_classes)), sums.common])[np.append(sums.cell + 1, 0)]
+    if sums.start is not None and sums.classes is not None and sums.pair is not None:
+        dense[np.repeat(np.arange(len(sums.cell)), np.diff(sums.start)), sums.classes] += sums.pair
+    table, row = np.unique(dense, axis=0, return_inverse=True)
+    rows = columns.graph.op("Gather", table, term.of(row.ravel().astype(np.int32)))
+    found = x.unsqueeze(1).op("MatMul", rows).op("Squeeze", np.array([1]))
+    if sums.length is None:
+        return found
+    total = (x * x if sums.length == "squares" else x).over("Sum")
+    if sums.length == "squares":
+        return found / (total > 0.0).where(total, 1.0).op("Sqrt")
+    total = total.op("Max", float(sums.shortest))
+    return found * ((total > 0.0).where(total, sums.mean_length) / sums.mean_length).op(
+        "Pow", -float(sums.power)
+    )
+
+
+def _tensor(values: list[int]) -> Any:
+    """The value of an attribute."""
+    return numpy_helper.from_array(np.array(values, dtype=np.int64))
+
+
 # ---- all terms -----------------------------------------------------------------------------------
-def added(terms: Sequence[Written], columns: Columns) -> list[Tensor]:
+def added(formula: Formula, columns: Columns) -> list[Tensor]:
     """What terms add to the scores, some of them together."""
+    documents = [term for term in formula.terms if isinstance(term, TextTerm)]
+    terms = written([term for term in formula.terms if term not in documents])
     tables = [term for term in terms if isinstance(term, CellTable)]
     plain = [term for term in terms if isinstance(term, Powers) and term.power is None]
     parts = [_tables(tables, columns)] if tables else []
@@ -416,4 +564,4 @@ def added(terms: Sequence[Written], columns: Columns) -> list[Tensor]:
             parts.append(_counts(term, columns))
         elif isinstance(term, Triangular):
             parts.append(_together(term, columns))
-    return parts
+    return parts + [_text(term, columns) for term in documents]

@@ -51,27 +51,35 @@ class Graph:
             self.prefix += "_"
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
-        self._known: dict[Any, Tensor] = {}
+        self._known: dict[Any, list[Tensor]] = {}
 
     def constant(self, value: Any) -> Tensor:
         array = np.ascontiguousarray(value) if np.ndim(value) else np.asarray(value)
         data = tuple(array.tolist()) if array.dtype.kind == "O" else array.tobytes()
         key = (array.dtype.str, array.shape, data)
         if key not in self._known:
-            self._known[key] = Tensor(self, f"{self.prefix}_{len(self.constants)}")
-            self.constants.append(numpy_helper.from_array(array, self._known[key].name))
-        return self._known[key]
+            name = f"{self.prefix}_{len(self.constants)}"
+            self.constants.append(numpy_helper.from_array(array, name))
+            self._known[key] = [Tensor(self, name)]
+        return self._known[key][0]
 
     def op(self, kind: str, *inputs: Any, **attributes: Any) -> Tensor:
         """The result of an operator; arrays and numbers among the inputs are constants."""
+        [found] = self.several(kind, *inputs, n=1, **attributes)
+        return found
+
+    def several(self, kind: str, *inputs: Any, n: int, **attributes: Any) -> list[Tensor]:
+        """The n results of an operator."""
         tensors = [x if isinstance(x, Tensor) else self.constant(x) for x in inputs]
         names = [tensor.name for tensor in tensors]
         key = (kind, *names, repr(attributes))
         if key not in self._known:
-            self._known[key] = Tensor(self, f"{self.prefix}{len(self.nodes)}")
+            place = f"{self.prefix}{len(self.nodes)}"
+            found = [Tensor(self, place + f"_{i}" * (i > 0)) for i in range(n)]
+            self._known[key] = found
             domain = {"domain": ML} if kind == "LabelEncoder" else {}
-            node = helper.make_node(kind, names, [self._known[key].name], **domain, **attributes)
-            self.nodes.append(node)
+            results = [tensor.name for tensor in found]
+            self.nodes.append(helper.make_node(kind, names, results, **domain, **attributes))
         return self._known[key]
 
 
@@ -164,6 +172,6 @@ def side_by_side(tensors: Sequence[Tensor]) -> Tensor:
     return first.op("Concat", *others, axis=1) if others else first
 
 
-def value_info(name: str, kind: int, width: int) -> Any:
-    """An input or output (n, width)."""
+def value_info(name: str, kind: int, width: int | str) -> Any:
+    """An input or output (n, width); a string names a width that is known at run time."""
     return helper.make_tensor_value_info(name, kind, ["n", width])

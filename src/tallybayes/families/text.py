@@ -16,7 +16,7 @@ from tallybayes import _kernels
 from tallybayes.families.contract import Context, DocumentFamily, DocumentLikelihood
 from tallybayes.families.priors import hold_choice, smoothing_number, whole_number
 from tallybayes.schema import Kind
-from tallybayes.score import Description
+from tallybayes.score import Description, TermSums
 from tallybayes.tally import TextCounts
 from tallybayes.tally.base import less
 from tallybayes.tally.live_terms import MAX_ORDERS, LiveTermCounts
@@ -604,6 +604,22 @@ class TermRatios(DocumentLikelihood):
         length = np.maximum(documents.length(tf), 1.0)
         found: Array = sums[:, :, 0] / np.sqrt(length)[:, None]
         return found
+
+    def sums(self) -> list[TermSums]:
+        table = self.table
+        return [
+            TermSums(
+                frequency="single",
+                length="sum",
+                power=0.5,
+                shortest=1.0,
+                cell=table.row,
+                common=-table.expected(self.tau, _shares(self.mass)),
+                start=table.start,
+                classes=table.classes,
+                pair=table.pair_ratios(self.tau),
+            )
+        ]
 
     def contributions(self, documents: Documents) -> Array:
         terms, tf = documents.terms.astype(np.intp), documents.tf.astype(np.float64)

@@ -14,10 +14,12 @@ from scipy.special import log_softmax
 
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.schema import places_among
+from tallybayes.score import Formula, TermSums, TextTerm
 from tallybayes.tally import TermCounts
 from tallybayes.tally.live_terms import LiveTermCounts
 from tallybayes.tally.terms import SLACK, places_of_terms
 from tallybayes.threads import get_num_threads
+from tallybayes.tokens.analyzer import Analyzer
 from tallybayes.tokens.counting import Documents
 from tallybayes.weighted.documents import document_keys
 from tallybayes.weighted.ridge import DocumentFigures
@@ -41,6 +43,7 @@ __all__ = [
     "TextModel",
     "TextScorer",
     "Transforms",
+    "formula_of",
     "inverse_document_frequency",
     "left_out_blocks",
     "length_normalized",
@@ -70,6 +73,34 @@ class TextScorer(Protocol):
 
     def contributions(self, documents: Documents) -> Array:
         """What each term adds to the score of each class, float64 (n_entries, n_classes)."""
+
+    def sums(self) -> list[TermSums]:
+        """The score without the intercept, up to a number of the document, as a formula has it."""
+
+
+DOCUMENT = "document"
+"""The column of a formula of documents."""
+
+
+def formula_of(model: TextModel, analyzer: Analyzer | None) -> Formula:
+    """What a model of documents predicts, as a value of one column.
+
+    Parameters
+    ----------
+    model : TextModel
+    analyzer : Analyzer, optional
+        How documents are cut into terms; None where that is a function of Python.
+    """
+    scorer, tally, k = model.scorer, model.tally, model.tally.n_classes
+    reason = "a model of documents has no statement of SQL, which cuts no text into terms"
+    return Formula(
+        classes=tally.labels,
+        offset=scorer.intercept,
+        terms=[TextTerm((DOCUMENT,), reason, analyzer, tally.terms, scorer.sums)],
+        ruled_out=np.full(k, 1.0 / k),
+        fallback=0,
+        kinds={DOCUMENT: "text"},
+    )
 
 
 class TextModel(Protocol):
@@ -589,6 +620,29 @@ class LinearScorer:
         """P(c | document), or its logarithm in nats, float64 (n_documents, n_classes)."""
         found: Array = log_softmax(self.joint(documents), axis=1)
         return found if log else np.exp(found)
+
+    def sums(self) -> list[TermSums]:
+        """The score without the intercept, as a formula has it."""
+        numbers, pairs, transforms = self.numbers, self._pairs, self._transforms
+        row, idf = numbers.row if numbers.read.any() else np.zeros(len(numbers.row)), self.idf
+        by = np.ones(len(row)) if idf is None else idf
+        cells, cell = np.unique(np.stack([row, by], axis=1), axis=0, return_inverse=True)
+        common = (numbers.each + cells[:, :1] * numbers.read) * cells[:, 1:]
+        common -= common.mean(axis=1, keepdims=True)  # large numbers of all classes would round
+        return [
+            TermSums(
+                frequency="presence" if transforms is None else transforms.tf or "count",
+                by=self._fixed,
+                length="squares"
+                if transforms is not None and transforms.length_normalize
+                else None,
+                cell=cell.ravel(),
+                common=common,
+                start=pairs.indptr.astype(np.int64),
+                classes=pairs.indices,
+                pair=pairs.data * np.repeat(by, np.diff(pairs.indptr)),
+            )
+        ]
 
     def contributions(self, documents: Documents) -> Array:
         """What each term adds to the score of each class, float64 (n_entries, n_classes)."""

@@ -18,7 +18,7 @@ from tallybayes.models.declarations import ColumnReading, Declared
 from tallybayes.models.rows import Held
 from tallybayes.models.table import PROSE, Chosen, Contributions, TableModel, TextTerms
 from tallybayes.models.weighting import PartNow, Weighting, WeightingNow, apply_weighting
-from tallybayes.score import Correction, Description, Formula
+from tallybayes.score import Correction, Description, Formula, TermSums
 from tallybayes.score import Term as FormulaTerm
 from tallybayes.tables import Empty, Strings, Table
 from tallybayes.tally import UNIT_ROWS, ClassCounts, TextCounts
@@ -597,7 +597,15 @@ class ScoreWithText(WeightedScore):
         return self.text_columns.parts
 
     def terms(self) -> list[FormulaTerm]:
-        text = [term for part in self.text_parts.values() for term in part.terms()]
+        present, n_classes = self.text_columns.present, self.text_columns.n_classes
+        text: list[FormulaTerm] = []
+        for part, weight in zip(self.text_parts.values(), self.weight_of.tolist(), strict=True):
+            for term in part.terms():
+
+                def sums(own: Any = term.sums, weight: float = weight) -> list[TermSums]:
+                    return [one.of_classes(weight, present, n_classes) for one in own()]
+
+                text.append(replace(term, sums=sums))
         return [*super().terms(), *text]
 
     def joint(self, x: Table) -> Array:

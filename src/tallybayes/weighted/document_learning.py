@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from tallybayes import _kernels
 from tallybayes.families.text import BINS, GroupCounts, TermTable
+from tallybayes.score import TermSums
 from tallybayes.threads import get_num_threads
 from tallybayes.tokens.counting import Documents
 from tallybayes.weighted.documents import (
@@ -315,6 +316,7 @@ class DocumentScorer:
             self.u = ridge.coefficients
         self.intercept: Array = weights.intercept
         self.n_classes = n_classes
+        self._table, self._reading = table, reading
         self._uniform = np.full(n_classes, -np.log(max(n_classes, 1)))  # where no class is possible
         self.compiled: _kernels.DocumentScorer = _kernels.DocumentScorer(
             table.start,
@@ -344,6 +346,28 @@ class DocumentScorer:
         scores = self.joint(documents)
         _kernels.normalise(scores, self._uniform, not log, None, get_num_threads())
         return scores
+
+    def sums(self) -> list[TermSums]:
+        """The score without the intercept, up to a number of the document, as a formula has it."""
+        ratios = TermSums(
+            frequency="single",
+            length="sum",
+            mean_length=self._reading.mean_length,
+            power=self._reading.power,
+            cell=self.row,
+            common=self.expected,
+            start=self._table.start,
+            classes=self._table.classes,
+            pair=self.pair,
+        )
+        if not len(self.u):
+            return [ratios]
+        halves = np.array([[-0.5, 0.5]], dtype=np.float32)  # of two classes it has one column
+        u = self.u if self.u.shape[1] == self.n_classes else self.u * halves
+        ridge = TermSums(
+            frequency="single", by=self.idf, length="squares", cell=self.column, common=u
+        )
+        return [ratios, ridge]
 
     def contributions(self, documents: Documents) -> Array:
         """What each term adds to the score of each class, float64 (n_entries, n_classes): the sum

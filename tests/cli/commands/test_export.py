@@ -40,3 +40,23 @@ def test_a_file_is_replaced_with_force_only(run, model, tmp_path):
     assert (tmp_path / "m.py").read_text() == "mine"
     run("export", model, "-o", "m.py", "--force")
     assert "predict_proba" in (tmp_path / "m.py").read_text()
+
+
+def test_types_are_replaced_with_force_only(run, model, tmp_path):
+    (tmp_path / "m.d.mts").write_text("mine")
+    assert "m.d.mts" in run("export", model, "-o", "m.mjs", code=2).err
+    assert (tmp_path / "m.d.mts").read_text() == "mine"
+    assert not (tmp_path / "m.mjs").exists()
+    run("export", model, "-o", "m.mjs", "--force")
+    assert "export type Label" in (tmp_path / "m.d.mts").read_text()
+
+
+def test_a_model_of_documents(run, tmp_path):
+    for label, words in {"a": "good day", "b": "bad night"}.items():
+        (tmp_path / "mail" / label).mkdir(parents=True)
+        for i in range(6):
+            (tmp_path / "mail" / label / f"{i}.txt").write_text(words)
+    run("fit", "mail", "-o", "t.tally", "--no-estimate")
+    run("export", "t.tally", "-o", "t.py")
+    predict = runpy.run_path(str(tmp_path / "t.py"))["predict"]
+    assert [predict("a good day"), predict("bad, bad")] == ["a", "b"]

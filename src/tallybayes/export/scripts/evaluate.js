@@ -110,6 +110,7 @@ class Score {
     this.nClasses = this.base.length;
     this.columns = this.columns.map((column) => ({ ...this.common, ...column }));
     this.terms = this.terms.flatMap((term) => single(term, this.nClasses));
+    for (const term of this.terms) if (term.kind === "text") term.text = new R.Terms(term);
     this.place = new Map(this.columns.map((column, j) => [column.name, j]));
     for (const column of this.columns) {
       column.at = new Map(column.levels.map((level, i) => [level, column.entries[i]]));
@@ -165,6 +166,7 @@ class Score {
     if (term.kind === "cells") this.addRow(term.table, entries[j], found);
     else if (term.kind === "joint") this.addJoint(term, entries, found);
     else if (term.kind === "group") this.addGroup(term, values, found);
+    else if (term.kind === "text") this.addText(term, values[j], found);
     else {
       this.addRow(term.beside, entries[j], found);
       if (typeof values[j] === "number") this.addDensity(term, values[j], found);
@@ -229,6 +231,13 @@ class Score {
     }
   }
 
+  addText({ text }, value, found) {
+    if (value === null) return;
+    for (const [, said] of text.contributions(text.counts(typeof value === "number" ? textOf(value) : value))) {
+      for (let c = 0; c < this.nClasses; c++) found[c] += said[c];
+    }
+  }
+
   probabilities(scores) {
     const { link } = this;
     let top = -Infinity;
@@ -254,7 +263,8 @@ class Score {
   }
 
   // The scores of a row as an object of values by column name; an error for a value that is refused.
-  scoresOf(row) {
+  scoresOf(given) {
+    const row = typeof given === "string" ? { [this.columns[0].name]: given } : given;
     const values = [];
     const entries = [];
     for (const column of this.columns) {
