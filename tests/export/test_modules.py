@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from export.back_ends import JavaScript, Python, node
-from tallybayes import CategoricalNB, GaussianNB, MultinomialNB, NaiveBayes
+from tallybayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, NaiveBayes
 from tallybayes.families import Categorical
 
 DAYS = [datetime.date(2020, 1, 1) + datetime.timedelta(days=20 * i) for i in range(8)]
@@ -113,7 +113,9 @@ def test_refusals_name_the_column():
         model.to_python(names=["u", "u"])
 
 
-@pytest.mark.parametrize("family", [MultinomialNB, GaussianNB, CategoricalNB], ids=repr)
+@pytest.mark.parametrize(
+    "family", [MultinomialNB, GaussianNB, CategoricalNB, BernoulliNB], ids=repr
+)
 def test_many_columns_are_a_few_times_the_model_file(family, tmp_path):
     rng = np.random.default_rng(0)
     model = family().fit(rng.integers(0, 4, (600, 300)), rng.integers(0, 10, 600))

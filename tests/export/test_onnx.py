@@ -8,7 +8,7 @@ import onnxruntime
 import pyarrow as pa
 import pytest
 
-from tallybayes import BernoulliNB, CategoricalNB, GaussianNB, NaiveBayes
+from tallybayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, NaiveBayes
 from tallybayes.export.tensors import OPSET
 from tallybayes.families import Categorical
 
@@ -63,6 +63,23 @@ def test_arrays_are_one_matrix():
         assert label.tolist() == model.predict(x).tolist()
         np.testing.assert_allclose(proba, model.predict_proba(x), rtol=0, atol=1e-12)
     assert max(len(m.to_onnx().graph.node) for m in models[:2]) < 60
+
+
+def test_scores_of_many_counts_are_not_rounded_more_than_the_model_s():
+    """Scores of −20,000 nats have steps of 4e-12, in the model as well: what ONNX adds is exact."""
+    rng = np.random.default_rng(0)
+    shares, y = rng.dirichlet(np.full(1000, 5.0), 10), rng.integers(0, 10, 300)
+    x = np.array([rng.multinomial(3000, 0.02 * shares[c] + 0.98 * shares.mean(axis=0)) for c in y])
+    model = MultinomialNB().fit(x, y)
+    slopes = np.stack([term.law.slope for term in model._formula().terms])
+    scores = x @ slopes.astype(np.longdouble) + model._formula().offset
+    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+    exact = shares / shares.sum(axis=1, keepdims=True)
+    label, proba = run(model.to_onnx(), {"X": x.astype(np.float64)})
+    assert label.tolist() == model.predict(x).tolist()
+    assert 0.9 < exact.max(axis=1).mean() < 0.999
+    np.testing.assert_allclose(proba.astype(np.longdouble), exact, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(proba, model.predict_proba(x), rtol=0, atol=3e-11)
 
 
 def test_levels_of_an_array_are_a_matrix_of_strings():

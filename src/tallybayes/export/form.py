@@ -201,18 +201,23 @@ def form_of(
 # ---- the same in fewer letters -------------------------------------------------------------------
 def compact(form: dict[str, Any]) -> dict[str, Any]:
     """A form whose columns share what all of them have, and whose terms of one kind that follow
-    one another are one array; a missing value that is refused has no row in a table."""
-    columns = [dict(column) for column in form["columns"]]
+    one another are one array. A missing value that is refused has no row in a table; of two rows,
+    finite ones, the base has the first and the table their difference."""
+    columns, base = [dict(column) for column in form["columns"]], _array(form["base"]).copy()
     paired = {j for term in form["terms"] if term["kind"] != "cells" for j in term["columns"]}
     terms = []
     for term in form["terms"]:
         column = columns[term["columns"][0]]
         needless = column["missing"] == REFUSED_ENTRY and column["firstNumber"] == 1
         if term["kind"] == "cells" and needless and term["columns"][0] not in paired:
-            column["firstNumber"] = 0
-            column["entries"] = [entry - 1 for entry in column["entries"]]
-            column["other"] = max(column["other"] - 1, REFUSED_ENTRY)
-            term = term | {"table": exact(_array(term["table"])[1:])}
+            table, less = _array(term["table"])[1:], 1
+            if len(table) == 2 and not column["levels"] and np.isfinite(table).all():
+                base += table[0]
+                table, less = table[1:] - table[:1], 2
+            column["firstNumber"] -= less
+            column["entries"] = [entry - less for entry in column["entries"]]
+            column["other"] = max(column["other"] - less, REFUSED_ENTRY)
+            term = term | {"table": exact(table)}
         terms.append(term)
     common = {
         key: value
@@ -224,7 +229,7 @@ def compact(form: dict[str, Any]) -> dict[str, Any]:
         found = list(run)
         runs += found if kind is None or len(found) == 1 else [_run(kind, found)]
     rest = [{k: v for k, v in column.items() if k not in common} for column in columns]
-    return form | {"common": common, "columns": rest, "terms": runs}
+    return form | {"base": exact(base), "common": common, "columns": rest, "terms": runs}
 
 
 def _array(packed: dict[str, Any]) -> Array:

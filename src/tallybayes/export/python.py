@@ -26,9 +26,15 @@ classes, predict_proba, predict = _MODEL.classes, _MODEL.predict_proba, _MODEL.p
 """
 
 
+DOCUMENTS, AFTER_DOCUMENTS = "# ---- documents -", "# ---- scores to probabilities -"
+"""Where the part of the evaluator begins and ends that other models do not need."""
+
+
 @cache
-def _evaluator() -> str:
+def _evaluator(documents: bool) -> str:
     text = files(__package__).joinpath("standalone.py").read_text(encoding="utf-8")
+    if not documents:
+        text = text[: text.index(DOCUMENTS)] + text[text.index(AFTER_DOCUMENTS) :]
     return text.replace('__all__ = ["Model"]', '__all__ = ["classes", "predict", "predict_proba"]')
 
 
@@ -46,8 +52,9 @@ def write(formula: Formula, *, names: Mapping[str, str] | None = None) -> str:
     Inexpressible
         For what Python computes with this package alone.
     """
-    form, labels = json_of(compact(form_of(formula, names=names))), json_of(labels_of(formula))
-    return _evaluator() + END.format(form=form, labels=labels)
+    form, labels = compact(form_of(formula, names=names)), json_of(labels_of(formula))
+    documents = any(term["kind"] == "text" for term in form["terms"])
+    return _evaluator(documents) + END.format(form=json_of(form), labels=labels)
 
 
 def saved(written: str, path: str) -> dict[str, bytes]:

@@ -156,6 +156,7 @@ def reader(column: Mapping[str, Any]) -> Entry:
 # ---- what terms add to the score of each class ---------------------------------------------------
 def cells(term: Mapping[str, Any]) -> Term:
     rows: list[tuple[float, ...]] = rows_of(term["table"])
+    rows = [*rows, (0.0,) * len(rows[0])]  # the last of the entry −1
     j: int = term["columns"][0]
     return lambda entries, values: rows[entries[j]]
 
@@ -328,6 +329,9 @@ def group(term: Mapping[str, Any]) -> Term:
     return added
 
 
+TERMS = {"cells": cells, "joint": joint, "law": law, "group": group}
+
+
 # ---- documents -----------------------------------------------------------------------------------
 def wholes(packed: Mapping[str, Any]) -> list[int]:
     """Whole numbers, seven bits a byte."""
@@ -460,6 +464,9 @@ def of_terms(packed: Mapping[str, Any], k: int) -> Callable[[list[tuple[int, int
     return added
 
 
+TERMS["text"] = text
+
+
 # ---- scores to probabilities ---------------------------------------------------------------------
 def log_odds(log_p: Sequence[float], c: int) -> float:
     """log p(c) − log Σ of the others, within ±1e4."""
@@ -482,7 +489,6 @@ class Model:
 
     def __init__(self, document: str, labels: str) -> None:
         form = json.loads(document)
-        kinds = {"cells": cells, "joint": joint, "law": law, "group": group, "text": text}
         self.classes: list[Any] = json.loads(labels)
         self.base: tuple[float, ...] = tuple(floats(form["base"]))
         columns = [form["common"] | column for column in form["columns"]]
@@ -490,7 +496,7 @@ class Model:
             (column["name"], reader(column)) for column in columns
         ]
         terms = [part for term in form["terms"] for part in single(term, len(self.base))]
-        self.terms: list[Term] = [kinds[term["kind"]](term) for term in terms]
+        self.terms: list[Term] = [TERMS[term["kind"]](term) for term in terms]
         self.link: dict[str, Any] = {
             name: floats(value) if isinstance(value, dict) else value
             for name, value in form["link"].items()

@@ -283,7 +283,10 @@ def _polynomials(terms: Sequence[Powers], columns: Columns) -> Tensor:
     total = gone.where(0.0, 1.0).op("MatMul", constant)
     if (slope != 0.0).any():
         impossible = np.isneginf(slope)
-        total = total + x.op("MatMul", np.where(impossible, 0.0, slope))
+        # less what all classes share: sums of large numbers would round by more than 1e-12
+        shared = np.where(impossible, 0.0, slope).sum(axis=1) / (~impossible).sum(axis=1).clip(1)
+        apart = np.where(impossible, 0.0, slope - shared[:, None])
+        total = total + x.op("MatMul", apart)
         if impossible.any():
             held = x.eq(0.0).where(0.0, 1.0).op("MatMul", impossible.astype(float))
             total = (held > 0.0).where(-np.inf, total)
