@@ -155,7 +155,7 @@ def test_a_model_that_reads_no_column():
 
 
 def test_tables_beyond_what_a_tensor_holds(monkeypatch):
-    from tallybayes.export import tensor_terms as ours
+    from tallybayes.export import onnx as ours
 
     monkeypatch.setattr(ours, "MAX_CELLS", 5)
     with pytest.raises(ValueError, match=r"the tables have \d+ numbers of 8 bytes, and a file"):
@@ -166,7 +166,7 @@ def test_without_onnx_it_says_what_to_install(monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "onnx", None)
-    for name in ("tensors", "tensor_terms", "onnx"):
+    for name in ("tensors", "onnx"):
         monkeypatch.delitem(sys.modules, f"tallybayes.export.{name}", raising=False)
     with pytest.raises(ImportError, match=r"tallybayes\[onnx\]"):
         model_of().to_onnx()

@@ -83,8 +83,7 @@ def _converted(scope: Any, operator: Any, container: Any) -> None:
     """Adds the graph of a classifier, its names made unique."""
     from skl2onnx.common import data_types as types
 
-    from tallybayes.export.onnx import write
-    from tallybayes.export.tensor_terms import LABEL, PROBABILITIES
+    from tallybayes.export.onnx import LABEL, PROBABILITIES, write
     from tallybayes.export.tensors import ML_VERSION, OPSET, TensorProto, helper, numpy_helper
 
     model, inputs = operator.raw_operator, operator.inputs

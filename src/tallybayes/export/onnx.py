@@ -1,52 +1,592 @@
-"""A formula as an ONNX model, in float64: see `tensor_terms` for the scores.
+"""A formula as an ONNX model, in float64.
 
-A row without a prediction has NaN as its probabilities, and as its label "", or the least whole
-number.
+Columns arrive as tensors (n, 1), documents as tokens (n, m), columns without names as one matrix.
+Whatever depends on the class is a tensor (n, k). The tables of all columns are one table, which is
+looked up once. A row without a prediction has NaN as its probabilities, and as its label "", or the
+least whole number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.export.tensor_terms import LABEL, PROBABILITIES, Columns, added, is_unicode
+from tallybayes.export.form import MAX_EXACT_COUNT, need_names, need_rules
 from tallybayes.export.tensors import (
     ML,
     ML_VERSION,
     OPSET,
+    Graph,
     ModelProto,
     Tensor,
     TensorProto,
     checker,
     defs,
     helper,
+    numpy_helper,
     side_by_side,
     value_info,
 )
-from tallybayes.export.written import kinds_of, labels_of
-from tallybayes.score import Formula, Inexpressible, Kind
+from tallybayes.export.written import (
+    A_NUMBER,
+    CountTail,
+    CountTerm,
+    Mixture,
+    Powers,
+    StudentTerm,
+    Triangular,
+    kinds_of,
+    labels_of,
+    number_of_level,
+    written,
+)
+from tallybayes.score import (
+    Cells,
+    CellTable,
+    CodeCells,
+    Formula,
+    Inexpressible,
+    JointCells,
+    Kind,
+    LevelCells,
+    NumberCells,
+    Power,
+    TermSums,
+    TextTerm,
+)
+from tallybayes.tokens.analyzer import MARKS, WORDS, Analyzer
 
-__all__ = ["saved", "write"]
+__all__ = ["LABEL", "PROBABILITIES", "saved", "write"]
 
 Array = NDArray[np.float64]
 
+LABEL, PROBABILITIES = "label", "probabilities"
+"""What the outputs are called."""
+MATRIX = "X"
+"""What the input is called, where columns have no names."""
+MAX_CELLS = 2**28  # numbers of a table: a file has fewer than 2³¹ bytes
 MAX_LOG_PROBABILITY, MAX_LOG_ODDS = 1e5, 1e4  # as in models/calibration
 MIN_LABEL = np.iinfo(np.int64).min
 
 
-# ---- from scores to probabilities and labels -----------------------------------------------------
+# ---- columns as numbers, and as cells of tables --------------------------------------------------
+class Columns:
+    """The columns that a formula reads, and the rows that have no prediction.
+
+    Parameters
+    ----------
+    formula : Formula
+    names : mapping of str to str
+        What the inputs are called, where that is not the column's name.
+    kinds : mapping of str to Kind
+    """
+
+    def __init__(
+        self, formula: Formula, names: Mapping[str, str], kinds: Mapping[str, Kind]
+    ) -> None:
+        self.formula: Formula = formula
+        self.kinds: Mapping[str, Kind] = kinds
+        self.refusals: list[Tensor] = []
+        types = {
+            name: TensorProto.STRING if kinds[name] == "text" else TensorProto.DOUBLE
+            for name in formula.kinds
+        }
+        read = {name: names.get(name, name) for name in formula.columns or [*formula.kinds][:1]}
+        if not read:
+            raise Inexpressible("the model reads no column, so that ONNX cannot count the rows")
+        documents = {term.columns[0] for term in formula.terms if isinstance(term, TextTerm)}
+        is_matrix = not (formula.has_names or names or documents) and len(set(types.values())) == 1
+        if is_matrix:
+            read = {MATRIX: MATRIX}
+        _check_names(list(read.values()))
+        self.graph: Graph = Graph({*read.values(), LABEL, PROBABILITIES})
+        self.given: dict[str, Tensor] = {
+            name: Tensor(self.graph, own) for name, own in read.items()
+        }
+        self.inputs: list[Any] = [
+            value_info(own, types[name], f"{own} tokens" if name in documents else 1)
+            for name, own in read.items()
+            if name in types
+        ]
+        self.place: dict[str, int] = {}
+        if is_matrix:
+            self.inputs = [value_info(MATRIX, next(iter(types.values())), len(types))]
+            self.place = {name: j for j, name in enumerate(types)}
+
+    def refuse(self, condition: Tensor, width: int = 1) -> None:
+        """Rows under a condition (n, width) have no prediction."""
+        if width > 1:
+            condition = condition.whole().over("Max") > np.int64(0)
+        if condition not in self.refusals:
+            self.refusals.append(condition)
+
+    def values(self, columns: Sequence[str]) -> Tensor:
+        """Columns side by side, (n, d)."""
+        if not self.place:
+            return side_by_side([self.given[column] for column in columns])
+        places = [self.place[column] for column in columns]
+        matrix = self.given[MATRIX]
+        if places == list(range(len(self.place))):
+            return matrix
+        return matrix.op("Gather", np.array(places), axis=1)
+
+    def numbers(self, columns: Sequence[str]) -> tuple[Tensor, Tensor]:
+        """Numbers of columns, (n, d), and whether each is missing."""
+        for column in columns:
+            if self.kinds[column] == "text":
+                raise Inexpressible(
+                    f"column {column!r} holds text, but the model reads numbers: name its type in "
+                    "types="
+                )
+        x, width = self.values(columns), len(columns)
+        missing, least = x.op("IsNaN"), [self.formula.least.get(column, 0) for column in columns]
+        self.refuse(x.op("IsInf"), width)
+        if any(least):  # below 0, or not above it
+            bounds = np.array([[-np.inf, 0.0, 5e-324][least] for least in least])
+            self.refuse(x < bounds[None, :], width)
+        if not self.formula.takes_missing:
+            self.refuse(missing, width)
+        return x, missing
+
+    def cells(self, cells: Sequence[Cells]) -> Tensor:
+        """The cells of each row, int64 (n, d), of several columns if they are of one kind: see
+        :func:`_batches`."""
+        first = cells[0]
+        if isinstance(first, JointCells):
+            singles = zip(first.cells, first.maps, first.strides, strict=True)
+            each = [
+                self.cells([single]).of(coarse.astype(np.int64) * stride)
+                for single, coarse, stride in singles
+            ]
+            return reduce(add, each)
+        if isinstance(first, LevelCells):
+            return self._level(first)
+        names = [of_one.column for of_one in cells if not isinstance(of_one, JointCells)]
+        x, missing = self.numbers(names)
+        if isinstance(first, NumberCells):
+            starts = [of_one.starts for of_one in cells if isinstance(of_one, NumberCells)]
+            padded = np.full((len(starts), max(1, *map(len, starts))), np.inf)
+            for row, own in zip(padded, starts, strict=True):
+                row[: len(own)] = own
+            below = (x.unsqueeze(2) >= padded[None]).whole().over("Sum", axis=2, keep=0)
+            return missing.where(np.int64(0), below + np.int64(1))
+        if first.truncates:
+            x = (x < 0.0).where(x.op("Ceil"), x.op("Floor"))
+        last = np.array([[of_one.size - 1.0 for of_one in cells]])
+        self.refuse(x < 0.0, len(cells))
+        self.refuse(x.op("Floor").eq(x).op("Not"), len(cells))
+        if first.refuses_others:
+            self.refuse(x >= last, len(cells))
+        return missing.where(0.0, x.op("Max", 0.0).op("Min", last)).whole()
+
+    def _level(self, cells: LevelCells) -> Tensor:
+        """The cell of a level: of strings, or of numbers whose digits it is."""
+        other = cells.size - 1
+        if self.kinds[cells.column] == "text":
+            at = {level: 1 + i for i, level in enumerate(cells.levels) if is_unicode(level)}
+            if self.formula.takes_missing:
+                if "" in at:
+                    raise Inexpressible(
+                        f"column {cells.column!r} has the level '', and in ONNX the string '' is "
+                        "the missing value: give that level a name before fit"
+                    )
+                at[""] = 0
+            numbers = np.array([*at.values()], dtype=np.int64)
+            cell = _encoded(self.values([cells.column]), [*at], numbers, other)
+        else:
+            x, missing = self.numbers([cells.column])
+            if A_NUMBER in cells.levels:
+                other = 1 + cells.levels.index(A_NUMBER)
+            kind = self.kinds[cells.column]
+            found = {
+                number_of_level(level, kind, cells.levels): 1.0 + i
+                for i, level in enumerate(cells.levels)
+            }
+            found.pop(None, None)
+            keys = np.array([*found], dtype=np.float64)
+            cell = _encoded(missing.where(0.0, x), keys, np.array([*found.values()]), float(other))
+            cell = missing.where(np.int64(0), cell.whole())
+        if cells.refuses_others:
+            self.refuse(cell.eq(np.int64(other)))
+        return cell
+
+
+def _check_names(names: Sequence[str]) -> None:
+    """Raises ValueError for what the format forbids."""
+    for i, name in enumerate(names):
+        if name in (LABEL, PROBABILITIES):
+            rule = f"outputs of the model are called {LABEL!r} and {PROBABILITIES!r}"
+        elif name in names[:i]:
+            rule = "inputs have different names"
+        elif not name or "\0" in name or not is_unicode(name):
+            rule = "an input needs a name in Unicode without the character U+0000"
+        else:
+            continue
+        raise ValueError(f"{rule}, got an input {name!r}: give another name in names=")
+
+
+def is_unicode(text: str) -> bool:
+    """Whether UTF-8 has the string: no half of a surrogate pair is in it."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _encoded(x: Tensor, keys: Any, values: NDArray[Any], default: float) -> Tensor:
+    """values[i] where x is keys[i], strings or numbers, else the default."""
+    if isinstance(keys, list):
+        known = [key.encode() for key in keys]
+        codes = {"values_int64s": values.tolist(), "default_int64": int(default)}
+        return x.op("LabelEncoder", keys_strings=known, **codes)
+    if not len(keys):
+        return x * 0.0 + default
+    return x.op(
+        "LabelEncoder",
+        keys_tensor=numpy_helper.from_array(keys, "keys"),
+        values_tensor=numpy_helper.from_array(values, "values"),
+        default_tensor=numpy_helper.from_array(values.dtype.type([default]), "default"),
+    )
+
+
+# ---- what terms add to the scores, float64 (n, k) ------------------------------------------------
+def _tables(terms: Sequence[CellTable], columns: Columns) -> Tensor:
+    """All tables as one: the sum of its rows."""
+    batches = _batches(terms) if columns.place else [[term] for term in terms]
+    terms = [term for batch in batches for term in batch]
+    sizes = [term.scores.shape[1] for term in terms]
+    table = np.concatenate([term.scores for term in terms], axis=1).T
+    if table.size >= MAX_CELLS:
+        raise Inexpressible(
+            f"the tables have {table.size:,} numbers of 8 bytes, and a file in ONNX fewer than 2³¹ "
+            "bytes: fit fewer columns, levels or classes"
+        )
+    cells = side_by_side([columns.cells([term.cells for term in batch]) for batch in batches])
+    rows = columns.graph.op("Gather", table, cells + np.cumsum([0, *sizes[:-1]])[None, :])
+    return rows.over("Sum", keep=0)
+
+
+def _batches(terms: Sequence[CellTable]) -> list[list[CellTable]]:
+    """Tables whose cells are found together: of codes, and of numbers with similarly many
+    starts."""
+    found: dict[Any, list[CellTable]] = {}
+    for term in terms:
+        cells, key = term.cells, object()
+        if isinstance(cells, NumberCells):
+            found.setdefault(len(cells.starts).bit_length(), []).append(term)
+        elif isinstance(cells, CodeCells):
+            found.setdefault("codes", []).append(term)
+        else:
+            found[key] = [term]
+    return list(found.values())
+
+
+def _polynomials(terms: Sequence[Powers], columns: Columns) -> Tensor:
+    """Σ constant + slope·x − ((x − mean)·scale)² of columns with the same power; nothing for
+    slope·0, or for a missing value."""
+    x, gone = _numbers([term.column for term in terms], terms[0].power, columns)
+    x = gone.where(0.0, x)
+    constant, slope, mean, scale = (
+        np.stack([getattr(term.terms, name) for term in terms])
+        for name in ("constant", "slope", "mean", "scale")
+    )
+    total = gone.where(0.0, 1.0).op("MatMul", constant)
+    if (slope != 0.0).any():
+        impossible = np.isneginf(slope)
+        # less what all classes share: sums of large numbers would round by more than 1e-12
+        shared = np.where(impossible, 0.0, slope).sum(axis=1) / (~impossible).sum(axis=1).clip(1)
+        apart = np.where(impossible, 0.0, slope - shared[:, None])
+        total = total + x.op("MatMul", apart)
+        if impossible.any():
+            held = x.eq(0.0).where(0.0, 1.0).op("MatMul", impossible.astype(float))
+            total = (held > 0.0).where(-np.inf, total)
+    if (scale != 0.0).any():
+        r = (x.unsqueeze(2) - mean[None]) * scale[None]
+        total = total - gone.unsqueeze(2).where(0.0, r * r).over("Sum", keep=0)
+    return total
+
+
+def _student(term: StudentTerm, columns: Columns) -> Tensor:
+    x, missing = _numbers([term.column], term.power, columns)
+    z = (x - term.mean[None, :]) * term.scale[None, :]
+    return missing.where(0.0, term.constant[None, :] - term.half[None, :] * (z * z + 1.0).op("Log"))
+
+
+def _numbers(names: list[str], power: Power | None, columns: Columns) -> tuple[Tensor, Tensor]:
+    """Numbers, or their power, and whether each is missing."""
+    x, missing = columns.numbers(names)
+    if power is None:
+        return x, missing
+    if power.kind == "log":
+        return (x > 0.0).where(x, 1.0).op("Log"), missing
+    # eʸ − 1 is exact near 0 as (v − 1)·y / log(v), where v = eʸ is as it is rounded (W. Kahan)
+    positive = x >= 0.0
+    ln = _log1p(x.op("Abs"))
+    exponents = power.exponent, 2.0 - power.exponent
+    y = positive.where(ln * exponents[0], ln * exponents[1])
+    v = y.op("Exp")
+    near = (v > 0.5) & (v < 2.0)
+    log_v = near.where(v, 3.0).op("Log")
+    less = v.eq(1.0).where(y, near.where((v - 1.0) * (y / log_v), v - 1.0))
+    up, down = (ln if e == 0.0 else less / e for e in exponents)
+    return positive.where(up, -down), missing
+
+
+def _log1p(a: Tensor) -> Tensor:
+    """log(1 + a), exact near 0 as a·log(u) / (u − 1), where u = 1 + a is as it is rounded
+    (W. Kahan)."""
+    u = a + 1.0
+    is_one = u.eq(1.0)
+    return is_one.where(a, u.op("Log") * (a / (is_one.where(2.0, u) - 1.0)))
+
+
+def _mixture(term: Mixture, columns: Columns) -> Tensor:
+    """See PooledTerms."""
+    terms = term.terms
+    x, missing = columns.numbers([term.column])
+    z = (x - terms.mean[None, :]) * terms.scale[None, :]
+    masses = terms.constant[None, :] - z * z
+    if len(terms.low):
+        at = ((x >= terms.low[None, :]) & (x < terms.high[None, :])).whole()
+        atom = (at * np.arange(1, len(terms.low) + 1)[None, :]).over("Max")
+        of_atom = atom.of(np.concatenate([np.zeros((1, len(terms.mean))), terms.atoms]))
+        masses = (atom > np.int64(0)).where(of_atom, masses)
+    return missing.where(0.0, _pooled(masses, terms.share, terms.shift))
+
+
+def _pooled(masses: Tensor, share: float, shift: Array) -> Tensor:
+    """log(M_c + share·Σ M) − shift_c of all log M; 0 where all M are 0."""
+    top = masses.over("Max")
+    nothing = top <= -np.inf
+    own = (masses - nothing.where(0.0, top)).op("Exp")
+    pooled = (own + own.over("Sum") * float(share)).op("Log") + top - shift[None, :]
+    return nothing.where(0.0, pooled)
+
+
+def _counts(term: CountTerm, columns: Columns) -> Tensor:
+    """The table where the count is in it, the tail beyond it."""
+    size = term.cells.size - 1.0
+    x, missing = columns.numbers([term.cells.column])
+    columns.refuse(x > term.most)
+    columns.refuse((x > 0.0) & x.op("Floor").eq(x).op("Not"))
+    beyond = x >= size
+    nothing = missing | (x < 0.0) | beyond
+    cell = nothing.where(0.0, x + 1.0).whole()
+    return beyond.where(_tail(beyond.where(x, size), term.tail), cell.of(term.scores.T))
+
+
+def _tail(y: Tensor, tail: CountTail) -> Tensor:
+    """See CountTail."""
+    mean, size = tail.mean[None, :], tail.size[None, :]
+
+    def correction(z: Tensor) -> Tensor:
+        square = z * z
+        return (1.0 / 12.0 - (1.0 / 360.0 - 1.0 / 1260.0 / square) / square) / z
+
+    shared = y.op("Log") * 0.5 + correction(y)
+    odds = (y + size) / y * (mean / (size + mean))
+    rising = _log1p(y / size) * (size - 0.5)
+    masses = y * odds.op("Log") + tail.constant[None, :] + rising - shared + correction(y + size)
+    return masses if tail.share is None else _pooled(masses, tail.share, tail.shift)
+
+
+def _together(term: Triangular, columns: Columns) -> Tensor:
+    """Columns given those before them: the residuals by the pattern of missing values."""
+    x, gone = columns.numbers(term.columns)
+    absent = [gone.op("Gather", np.array([j]), axis=1) for j in range(len(term.columns))]
+    if term.every:
+        columns.refuse(gone, len(absent))
+    n_classes, parts, squares = len(term.mean), [], []
+    apart = gone.unsqueeze(1).where(0.0, x.unsqueeze(1) - term.mean[None])  # (n, k, d)
+    for j, steps in enumerate(term.steps):
+        weights = np.zeros((len(steps), n_classes, len(term.columns)))
+        for of_step, step in zip(weights, steps, strict=True):
+            of_step[:, [*step.given, j]] = step.weights
+        pattern: Any = np.zeros((1, 1), dtype=np.int64)
+        if len(steps) > 1:
+            bits = np.where(np.arange(len(term.columns)) < j, 1 << np.arange(len(term.columns)), 0)
+            pattern = gone.where(np.int64(0), bits[None, :].astype(np.int64)).over("Sum")
+        pattern = columns.graph.op("Identity", pattern)
+        r = (pattern.of(weights) * apart).over("Sum", axis=2, keep=0)
+        constant = pattern.of(np.stack([step.constant for step in steps]))
+        parts.append(absent[j].where(0.0, constant))
+        squares.append(absent[j].where(0.0, r * r))
+    constants, square = sum(parts[1:], parts[0]), sum(squares[1:], squares[0])
+    if term.freedom is None:
+        return constants - square * 0.5
+    nu = term.freedom[None, :]
+    n = gone.where(0.0, 1.0).over("Sum")
+    return constants - (n + nu) * 0.5 * (square / nu + 1.0).op("Log")
+
+
+# ---- documents -----------------------------------------------------------------------------------
+def _text(term: TextTerm, columns: Columns) -> Tensor:
+    """The terms of documents, which arrive as tokens (n, m): an n-gram is found by the number of
+    its beginning and that of its last token."""
+    graph, column = columns.graph, term.columns[0]
+    if columns.kinds[column] != "text":
+        raise Inexpressible(f"column {column!r} is read as text: its input holds strings")
+    names, analyzer = need_names(term), need_rules(term)
+    if "" in names:
+        raise Inexpressible(
+            f"column {column!r} has the term '', and in ONNX the string '' is no token: use a "
+            "token_pattern that matches a character at least"
+        )
+    alphabet, levels, term_of = _trie([_tokens(name, analyzer) for name in names])
+    stop = [word for word in analyzer.stop_words if is_unicode(word)]
+    numbers = {token: i for i, token in enumerate(alphabet)} | dict.fromkeys(stop, -2)
+    numbers = {token: i for token, i in numbers.items() if is_unicode(token)} or {"": -1}
+    given = columns.given[column]
+    token = _encoded(given, [*numbers], np.array([*numbers.values()]), -1)
+    # one that is no token, so that there is a last one in every row
+    rows = given.op("Shape", start=0, end=1).op("Concat", np.array([1]), axis=0)
+    token = side_by_side([token, rows.op("ConstantOfShape", value=_tensor([-1]))])
+    if stop and analyzer.analyzer in ("word", "cjk"):  # to the end, so that n-grams go across them
+        length = token.op("Shape", start=1, end=2)
+        place = rows.op("ConstantOfShape", value=_tensor([1])) * graph.op(
+            "Range", np.int64(0), length.op("Squeeze"), np.int64(1)
+        )
+        left_out = token.eq(np.int64(-2))
+        last = left_out.where(place + length, place)
+        _, order = graph.several("TopK", last, length, n=2, axis=1, largest=0, sorted=1)
+        token = left_out.where(np.int64(-1), token).op("GatherElements", order, axis=1)
+    state, states, width = token, [token], len(alphabet) + 1  # −1 is no token's last digit
+    for n, level in enumerate(levels, start=1):
+        before = state.op("Slice", np.array([0]), np.array([-1]), np.array([1]))
+        after = token.op("Slice", np.array([n]), np.array([np.iinfo(np.int64).max]), np.array([1]))
+        codes = np.array([*level], dtype=np.int64)
+        state = _encoded(before * np.int64(width) + after, codes, np.array([*level.values()]), -1)
+        states.append(state)
+    none = len(names)  # the term that is none
+    found = side_by_side(states).of(np.append(term_of, none))
+    count, found = _counted(found, none, graph)
+    parts = [_term_sums(sums, found, count, columns) for sums in term.sums()]
+    return sum(parts[1:], parts[0])
+
+
+def _tokens(term: str, analyzer: Analyzer) -> list[str]:
+    """The tokens of an n-gram."""
+    if analyzer.analyzer in ("char", "char_wb"):
+        return list(term)
+    if analyzer.ngram_range[1] == 1:
+        return [term]
+    if analyzer.analyzer == "word" and analyzer.token_pattern not in (MARKS, WORDS):
+        raise Inexpressible(
+            f"n-grams of token_pattern {analyzer.token_pattern!r} may have blanks within a token, "
+            f"so that ONNX does not know where one ends: use {MARKS!r} or {WORDS!r}, or single "
+            "tokens (ngram_range=(1, 1))"
+        )
+    return term.split(" ")
+
+
+def _trie(terms: list[list[str]]) -> tuple[list[str], list[dict[int, int]], NDArray[np.int64]]:
+    """The tokens of terms; of 2-grams, 3-grams, …, the number of each by that of its beginning,
+    times the number of tokens and one, and its last token; and the term that each number is, or
+    the number of terms."""
+    alphabet = list(dict.fromkeys(token for term in terms for token in term))
+    place = {token: i for i, token in enumerate(alphabet)}
+    levels: list[dict[int, int]] = [{} for _ in range(max(map(len, terms), default=1) - 1)]
+    term_of = [len(terms)] * len(alphabet)
+    for t, term in enumerate(terms):
+        state = place[term[0]]
+        for token, level in zip(term[1:], levels, strict=False):
+            code = state * (len(alphabet) + 1) + place[token]
+            if code not in level:
+                level[code] = len(term_of)
+                term_of.append(len(terms))
+            state = level[code]
+        term_of[state] = t
+    return alphabet, levels, np.array(term_of, dtype=np.int64)
+
+
+def _counted(term: Tensor, none: int, graph: Graph) -> tuple[Tensor, Tensor]:
+    """How often each term stands in a row, float64, at one of its places, and 0 elsewhere; and the
+    term at each place."""
+    length = term.op("Shape", start=1, end=2)
+    term, _ = graph.several("TopK", term, length, n=2, axis=1, largest=0, sorted=1)
+    before = term.op("Slice", np.array([0]), np.array([-1]), np.array([1]))
+    first = before.op("Pad", np.array([0, 1, 0, 0]), np.int64(-1)).eq(term).op("Not")
+    run = first.whole().op("CumSum", np.int64(1)) - np.int64(1)
+    nothing = term.op("Shape").op("ConstantOfShape", value=_tensor([0]))
+    one = nothing + np.int64(1)
+    size = nothing.op("ScatterElements", run, one, axis=1, reduction="add")
+    count = size.op("GatherElements", run, axis=1)
+    return (first & (term < np.int64(none))).where(count.real(), 0.0), term
+
+
+def _term_sums(sums: TermSums, term: Tensor, count: Tensor, columns: Columns) -> Tensor:
+    """See TermSums."""
+    is_there = count > 0.0
+    x = count
+    if sums.frequency == "presence":
+        x = is_there.where(1.0, 0.0)
+    elif sums.frequency != "count":
+        x = (count + 1.0).op("Log")
+        if sums.frequency == "single":
+            exact = np.log1p(np.arange(MAX_EXACT_COUNT), dtype=np.float32).astype(np.float64)
+            near = count.op("Min", MAX_EXACT_COUNT - 1.0).whole().of(exact)
+            far = x.op("Cast", to=TensorProto.FLOAT).real()
+            x = (count < float(MAX_EXACT_COUNT)).where(near, far)
+    if sums.by is not None:
+        x = x * term.of(np.append(sums.by, 0.0))
+    n_classes = len(columns.formula.classes)
+    if len(sums.cell) * n_classes >= MAX_CELLS:
+        raise Inexpressible(
+            f"{len(sums.cell):,} terms of {n_classes:,} classes are too many for a file in ONNX, "
+            "which has fewer than 2³¹ bytes: fit fewer terms, by max_terms= or ngram_range="
+        )
+    dense = np.concatenate([np.zeros((1, n_classes)), sums.common])[np.append(sums.cell + 1, 0)]
+    if sums.start is not None and sums.classes is not None and sums.pair is not None:
+        dense[np.repeat(np.arange(len(sums.cell)), np.diff(sums.start)), sums.classes] += sums.pair
+    table, row = np.unique(dense, axis=0, return_inverse=True)
+    rows = columns.graph.op("Gather", table, term.of(row.ravel().astype(np.int32)))
+    found = x.unsqueeze(1).op("MatMul", rows).op("Squeeze", np.array([1]))
+    if sums.length is None:
+        return found
+    total = (x * x if sums.length == "squares" else x).over("Sum")
+    if sums.length == "squares":
+        return found / (total > 0.0).where(total, 1.0).op("Sqrt")
+    total = total.op("Max", float(sums.shortest))
+    return found * ((total > 0.0).where(total, sums.mean_length) / sums.mean_length).op(
+        "Pow", -float(sums.power)
+    )
+
+
+def _tensor(values: list[int]) -> Any:
+    """The value of an attribute."""
+    return numpy_helper.from_array(np.array(values, dtype=np.int64))
+
+
+# ---- the scores ----------------------------------------------------------------------------------
 def _scores(columns: Columns) -> Tensor:
-    """The scores, (n, k)."""
-    parts = added(columns.formula, columns)
-    offset = columns.graph.constant(columns.formula.offset[None, :])
-    if not parts:
-        return offset.op("Expand", columns.values([*columns.formula.kinds][:1]).op("Shape"))
-    return sum(parts, offset)
+    """The scores, (n, k): the offset and all terms, some of them together."""
+    formula = columns.formula
+    offset = columns.graph.constant(formula.offset[None, :])
+    documents = [term for term in formula.terms if isinstance(term, TextTerm)]
+    terms = written([term for term in formula.terms if term not in documents])
+    if not formula.terms:
+        return offset.op("Expand", columns.values([*formula.kinds][:1]).op("Shape"))
+    tables = [term for term in terms if isinstance(term, CellTable)]
+    plain = [term for term in terms if isinstance(term, Powers) and term.power is None]
+    parts = [_tables(tables, columns)] if tables else []
+    parts += [_polynomials(plain, columns)] if plain else []
+    for term in terms:
+        if isinstance(term, Powers) and term.power is not None:
+            parts.append(_polynomials([term], columns))
+        elif isinstance(term, Mixture):
+            parts.append(_mixture(term, columns))
+        elif isinstance(term, StudentTerm):
+            parts.append(_student(term, columns))
+        elif isinstance(term, CountTerm):
+            parts.append(_counts(term, columns))
+        elif isinstance(term, Triangular):
+            parts.append(_together(term, columns))
+    return sum(parts + [_text(term, columns) for term in documents], offset)
 
 
+# ---- from scores to probabilities and labels -----------------------------------------------------
 def _corrected(formula: Formula, differences: Tensor) -> Tensor:
     """The probability of each class by s_c − max s, of a row that not every class rules out."""
     correction, k = formula.correction, len(formula.classes)
