@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import tallybayes
 from export.databases import DATABASES, check_same, scored
 from tallybayes import (
     BernoulliNB,
@@ -168,20 +169,29 @@ def as_table(x, names="abcd"):
     return pa.table({name: pa.array(x[:, j]) for j, name in enumerate(names)})
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        GaussianNB(),
-        MultinomialNB(),
-        ComplementNB(),
-        ComplementNB(norm=True),
-        BernoulliNB(binarize=1.0),
-        BernoulliNB(alpha=0.0, binarize=0.0),
-        CategoricalNB(),
-        CategoricalNB(unseen="ignore"),
-    ],
-    ids=str,
-)
+ARRAYS = [
+    GaussianNB(),
+    GaussianNB(var_smoothing_of="feature"),
+    MultinomialNB(),
+    ComplementNB(),
+    ComplementNB(norm=True),
+    BernoulliNB(),
+    BernoulliNB(binarize=1.0),
+    BernoulliNB(alpha=0.0, binarize=0.0),
+    CategoricalNB(),
+    CategoricalNB(unseen="ignore"),
+]
+
+
+def test_every_classifier_is_tried():
+    """Those of documents are in `test_texts`."""
+    tried = {type(model) for model in ARRAYS} | {type(make()) for make in MODELS.values()}
+    known = {getattr(tallybayes, name) for name in tallybayes.__all__}
+    written = {kind for kind in known if hasattr(kind, "to_python")}
+    assert written - {tallybayes.TextNB} == tried
+
+
+@pytest.mark.parametrize("model", ARRAYS, ids=str)
 def test_arrays(back_end, model):
     numbers, counts, y = arrays()
     x = numbers if isinstance(model, GaussianNB) else counts
