@@ -540,9 +540,10 @@ def _term_sums(sums: TermSums, term: Tensor, count: Tensor, columns: Columns) ->
     dense = np.concatenate([np.zeros((1, n_classes)), sums.common])[np.append(sums.cell + 1, 0)]
     if sums.start is not None and sums.classes is not None and sums.pair is not None:
         dense[np.repeat(np.arange(len(sums.cell)), np.diff(sums.start)), sums.classes] += sums.pair
-    table, row = np.unique(dense, axis=0, return_inverse=True)
-    rows = columns.graph.op("Gather", table, term.of(row.ravel().astype(np.int32)))
-    found = x.unsqueeze(1).op("MatMul", rows).op("Squeeze", np.array([1]))
+    rows = dense.view(np.dtype((np.void, dense.itemsize * n_classes))).ravel()  # compared by bytes
+    _, first, row = np.unique(rows, return_index=True, return_inverse=True)
+    of_terms = columns.graph.op("Gather", dense[first], term.of(row.astype(np.int32)))
+    found = x.unsqueeze(1).op("MatMul", of_terms).op("Squeeze", np.array([1]))
     if sums.length is None:
         return found
     total = (x * x if sums.length == "squares" else x).over("Sum")

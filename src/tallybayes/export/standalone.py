@@ -414,8 +414,11 @@ def text(term: Mapping[str, Any]) -> Term:
 def of_terms(packed: Mapping[str, Any], k: int) -> Callable[[list[tuple[int, int]]], list[float]]:
     """What the counts of terms add to the score of each class, by one sum."""
     frequency, length, power = packed["frequency"], packed["length"], packed["power"]
-    mean, shortest, width = packed["mean"], packed["shortest"], 1 if packed["mirrored"] else k
-    flat, cell = singles(packed["common"]), wholes(packed["cell"])
+    mean, shortest, cell = packed["mean"], packed["shortest"], wholes(packed["cell"])
+    flat, width = singles(packed["common"]), 1 if packed["mirrored"] else k
+    rows = [(0.0,) * k, *(tuple(flat[i : i + width]) for i in range(0, len(flat), width))]
+    if packed["mirrored"]:
+        rows[1:] = [(-row[0], row[0]) for row in rows[1:]]
     if packed["own"]:
         cell = [number * there for number, there in zip(accumulate(cell), cell)]
     by = None
@@ -445,13 +448,7 @@ def of_terms(packed: Mapping[str, Any], k: int) -> Callable[[list[tuple[int, int
         for t, n in counts:
             x = value(t, n)
             total, squares = total + x, squares + x * x
-            at = (cell[t] - 1) * width
-            if at >= 0 and packed["mirrored"]:
-                found[0] -= x * flat[at]
-                found[1] += x * flat[at]
-            elif at >= 0:
-                for c in range(k):
-                    found[c] += x * flat[at + c]
+            found = [f + x * number for f, number in zip(found, rows[cell[t]])]
             for q in range(start[t], start[t + 1]):
                 found[classes[q]] += x * pairs[q]
         h = 1.0
