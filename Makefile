@@ -81,10 +81,15 @@ wheel: $(venv)/made
 	$(python) $(install) --group wheel
 	$(python) tools/wheel.py $(PYTHONS)
 
-# offline: the schema of workflows, what they may do, and which wheels would be built
+# offline: the schemas of workflows, issue forms and the citation, what workflows may do, and which
+# wheels would be built
 workflows: $(venv)/made
 	$(python) $(install) --group workflows
 	$(venv)/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(venv)/bin/check-jsonschema --builtin-schema vendor.github-issue-forms \
+		$(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
+	$(venv)/bin/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	$(venv)/bin/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 	$(venv)/bin/zizmor --offline .github/workflows
 	for platform in linux macos; do \
 		$(venv)/bin/cibuildwheel --print-build-identifiers --platform $$platform || exit 1; done
