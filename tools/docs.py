@@ -60,10 +60,13 @@ NEEDED = {
 GUIDES = {
     "docs/architecture.md": "why/architecture.md",
     "docs/column-types.md": "reference/column-types.md",
+    "docs/command-line.md": "reference/shell.md",
     "docs/databases.md": "reference/databases.md",
     "docs/glossary.md": "why/glossary.md",
     "docs/install.md": "reference/install.md",
+    "docs/origin.md": "why/origin.md",
     "docs/scale.md": "reference/scale.md",
+    "docs/tour.md": "reference/tour.md",
     "docs/weighted.md": "reference/weighted.md",
     "CHANGELOG.md": "why/changes.md",
     "CONTRIBUTING.md": "why/contributing.md",
@@ -348,7 +351,7 @@ def broken_links(output: Path) -> list[str]:
 def links(docs: Path) -> int:
     """Prints each address outside the site, with the files and lines that name it."""
     found: dict[str, list[str]] = {}
-    places = [*docs.rglob("*.md"), *docs.glob("inventories/*.txt"), ROOT / "README.md"]
+    places = [*docs.rglob("*.md"), *docs.glob("inventories/*.txt"), *ROOT.glob("*.md")]
     for path in sorted([*places, *(ROOT / "src").rglob("*.py")]):
         for i, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             for address in re.findall(r"https?://[^\s)>\"'`\]}]+", line):

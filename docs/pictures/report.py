@@ -1,4 +1,4 @@
-"""The pictures of a report that the README shows, of the customers that an example makes.
+"""The pictures of a report in the README and the tour, of the customers that an example makes.
 
     python docs/pictures/report.py
 

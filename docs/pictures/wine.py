@@ -1,4 +1,4 @@
-"""The picture of the README, beside this file: wine told apart by two columns, three models."""
+"""The picture of the tour, beside this file: wine told apart by two columns, three models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bayes' rule: the examples of article 3 in README.md, exact arithmetic as the oracle, extremes.
+"""Bayes' rule: the examples of article 3 in docs/origin.md, exact arithmetic as oracle, extremes.
 
 The article: 贝叶斯推断方法 (Nova, 2017), sections 2 and 3.
 """

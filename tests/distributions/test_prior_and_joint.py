@@ -27,7 +27,7 @@ LABELS = ("a", "b", "c")
 
 
 def wine():
-    """The columns of article 5 in README.md: alcohol and hue."""
+    """The columns of article 5 in docs/origin.md: alcohol and hue."""
     data = load_wine(as_frame=True)
     return data.data[["alcohol", "hue"]], data.target
 
@@ -37,7 +37,7 @@ def fitted(NB, **params):
     return NB(**params).fit(x, y), x, y
 
 
-# ---- the objects of article 5 in README.md -------------------------------------------------------
+# ---- the objects of article 5 in docs/origin.md --------------------------------------------------
 def test_wine_has_the_shapes_of_the_article():
     """L. Roque, Naive Bayes from scratch with TensorFlow (2023): batch [3], event [2]."""
     x, y = wine()

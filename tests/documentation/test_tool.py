@@ -63,7 +63,8 @@ def test_links_are_listed_with_their_places():
         check=True,
     )
     assert "https://docs.python.org" in done.stdout
-    assert "README.md:" in done.stdout
+    assert "docs/origin.md:" in done.stdout
+    assert "CHANGELOG.md:" in done.stdout
 
 
 def test_nothing_is_served_before_it_is_built(tmp_path):

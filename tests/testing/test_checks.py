@@ -148,7 +148,7 @@ class LearnsFirstRowTwice(MultinomialNB):
 
 
 class FitsOn(MultinomialNB):
-    """Does not start from scratch, like the program of article 1 in README.md."""
+    """Does not start from scratch, like the program of article 1 in docs/origin.md."""
 
     def fit(self, X, y, sample_weight=None):
         if "_model" in self.__dict__:

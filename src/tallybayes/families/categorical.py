@@ -1,4 +1,4 @@
-"""Categorical features: P(x_j = a | c), equations (10), (11) of article 1 in README.md.
+"""Categorical features: P(x_j = a | c), equations (10), (11) of article 1 in docs/origin.md.
 
     P_α(x_j = a | c) = (n_cja + α) / (n_cj + α·N_j)
 

@@ -6,7 +6,7 @@ one.
 k_ca is the weight of cell a in class c, spread over neighbouring cells where a density is smoothed;
 n_c is the weight of the column's values in class c; q is the base measure and S its strength, in
 rows: the posterior mean under a Dirichlet(S·q) prior. With q_a = 1/N and S = αN this is equation
-(11) of article 1 in README.md. A class without a value uses the counts of all
+(11) of article 1 in docs/origin.md. A class without a value uses the counts of all
 classes together.
 
 Leaving a row of class c and cell a out changes k_ca and n_c. It changes the probabilities of other

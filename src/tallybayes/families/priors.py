@@ -982,7 +982,7 @@ def class_evidence(count: Array, alpha: float) -> float:
     return float(log_counts_evidence(np.full(len(count), alpha), count))
 
 
-# ---- the class prior, equations (9) and (12) of article 1 in the README's list of origins -------
+# ---- the class prior, equations (9) and (12) of article 1 in docs/origin.md ---------------------
 class PriorWithout(NamedTuple):
     """log P(c) after each row is taken out, up to a term of the row that all classes share.
 

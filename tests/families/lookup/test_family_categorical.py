@@ -1,4 +1,4 @@
-"""Categorical: equations (10) and (11) of article 1 in README.md, in exact rational arithmetic."""
+"""Categorical: equations (10) and (11) of article 1 in docs/origin.md, in exact rationals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The class prior: equations (9) and (12) of article 1 in README.md, in exact rationals."""
+"""The class prior: equations (9) and (12) of article 1 in docs/origin.md, in exact rationals."""
 
 from __future__ import annotations
 
