@@ -545,12 +545,11 @@ class WeightedNaiveBayes(RowByRow):
         """What each cell of a term adds to each class, in nats, as a frame by column name, or by
         the names of two or three columns."""
         weighting = self._weighting("tables_")
-        now = self._weighted().now
-        assert now is not None
-        names = [*((column.name,) for column in now.columns), *weighting.pairs]
+        model = self._weighted()
+        names = [*((column.name,) for column in model.score.columns), *weighting.pairs]
         labels = [str(label) for label in self.classes_.tolist()]
         return {
-            (name if len(name) > 1 else name[0]): term_frame(now.score, t, name, labels)
+            (name if len(name) > 1 else name[0]): term_frame(model, t, name, labels)
             for t, name in enumerate(names)
         }
 
@@ -657,6 +656,4 @@ class WeightedNaiveBayes(RowByRow):
             Some lines of text.
         """
         weighting = self._weighting("summary")
-        now = self._weighted().now
-        assert now is not None
-        return summary_of(weighting, now, self.classes_, self._fitted().chosen.stale, max_display)
+        return summary_of(self._weighted(), weighting, self.classes_, max_display)

@@ -7,6 +7,7 @@ counts, is a sum over classes and cells, weighted by what was counted.
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,13 @@ from numpy.typing import NDArray
 from tallybayes.engines.parts import TakenOut
 from tallybayes.errors import listed
 from tallybayes.models.table import TableModel
-from tallybayes.models.weighted import cells_in_words, copy_of
-from tallybayes.models.weighting import Weighting, WeightingNow
+from tallybayes.models.weighted import WeightedModel, copy_of
+from tallybayes.models.weighting import Weighting
 from tallybayes.scoring import Figures
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table
 from tallybayes.tables.columns import frame, numbers_and_strings
 from tallybayes.tally import CrossMoments, FeatureSums, GridCounts, LevelCounts, TextCounts
 from tallybayes.tally.base import RESIDUE
-from tallybayes.weighted.scores import WeightedScore
 
 __all__ = [
     "UNINFORMATIVE",
@@ -174,20 +174,21 @@ UNINFORMATIVE = "No column predicts the class better than chance"
 MIN_NATS = 0.005  # nats below which a term is not worth reporting
 
 
-def term_frame(score: WeightedScore, t: int, names: tuple[str, ...], labels: list[str]) -> Any:
+def term_frame(model: WeightedModel, t: int, names: tuple[str, ...], labels: list[str]) -> Any:
     """A term's table as a frame: its cells, and what each adds to each class, in nats."""
-    held: dict[str, Any] = dict(zip(names, cells_in_words(score, t), strict=True))
+    words = map(list, zip(*product(*model.words_of(t)), strict=True))
+    held: dict[str, Any] = dict(zip(names, words, strict=True))
     for k, label in enumerate(labels):
-        held[f"{label} (class)" if label in held else label] = score.tables[t][:, k].copy()
+        held[f"{label} (class)" if label in held else label] = model.score.tables[t][:, k].copy()
     return frame(held)
 
 
 def summary_of(
-    weighting: Weighting, now: WeightingNow, classes: NDArray[Any], stale: bool, max_terms: int
+    model: WeightedModel, weighting: Weighting, classes: NDArray[Any], max_terms: int
 ) -> str:
     """The model in words."""
-    figures, names = weighting.figures, weighting.names
-    n_columns, labels = len(now.columns), [str(label) for label in classes.tolist()]
+    figures, names, score = weighting.figures, weighting.names, model.score
+    n_columns, labels = len(score.columns), [str(label) for label in classes.tolist()]
     order = np.argsort(-weighting.apart, kind="stable").tolist()
     speaking = [t for t in order if weighting.apart[t] >= MIN_NATS]
     joint = [len(weighting.pairs[t - n_columns]) for t in speaking if t >= n_columns]
@@ -199,7 +200,7 @@ def summary_of(
         f"{len(speaking) - len(joint)} of {n_columns} columns{and_pairs if joint else ''}.",
         _quality(figures),
     ]
-    if not speaking and not now.score.text_parts:
+    if not speaking and not score.text_parts:
         lines.append(f"{UNINFORMATIVE}: every prediction is the most frequent class.")
     smooth = weighting.learned.smooth
     if speaking and smooth is not None:
@@ -210,13 +211,13 @@ def summary_of(
             f"Pruned: the log-loss is {figures.log_loss_increase:.4f} nats a row higher than "
             "before."
         )
-    if stale:
+    if model.chosen.stale:
         lines.append("The counts have changed since the weights were learned: call reweight(X, y).")
     if speaking:
         lines.append("Terms, by how far they separate the classes in the mean row (nats):")
     for place, t in enumerate(speaking[:max_terms], 1):
         lines.append(
-            f"{place:3}. {names[t]}: {weighting.apart[t]:.2f}. {_strongest_cells(now, t, labels)}"
+            f"{place:3}. {names[t]}: {weighting.apart[t]:.2f}. {_strongest_cells(model, t, labels)}"
         )
     if len(speaking) > max_terms:
         lines.append(f"     … and {len(speaking) - max_terms} more.")
@@ -250,13 +251,13 @@ def _quality(figures: Figures) -> str:
     )
 
 
-def _strongest_cells(now: WeightingNow, t: int, labels: list[str]) -> str:
+def _strongest_cells(model: WeightedModel, t: int, labels: list[str]) -> str:
     """The cell of a term that favours a class most, and the one for the class it favours least
     often."""
-    table, n = now.score.tables[t], len(now.columns)
-    words = [" with ".join(parts) for parts in zip(*cells_in_words(now.score, t), strict=True)]
-    if t < n:
-        held = now.columns[t].counts.sum(axis=1)
+    table, columns = model.score.tables[t], model.score.columns
+    words = [" with ".join(parts) for parts in product(*model.words_of(t))]
+    if t < len(columns):
+        held = columns[t].counts.sum(axis=1)
         table = np.where(held[:, None] > 0.0, table, 0.0)
     best = np.argmax(table.max(axis=1))
     k = int(table[best].argmax())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -21,6 +22,7 @@ from tallybayes.models.weighting import PartNow, Weighting, WeightingNow, apply_
 from tallybayes.score import Correction, Description, Formula, TermSums
 from tallybayes.score import Term as FormulaTerm
 from tallybayes.tables import Empty, Strings, Table
+from tallybayes.tables.columns import text_of_days
 from tallybayes.tally import UNIT_ROWS, ClassCounts, TextCounts
 from tallybayes.weighted.average import TextWeights
 from tallybayes.weighted.cells import ColumnCells, in_effective_rows, neighbours_moved
@@ -36,11 +38,8 @@ __all__ = [
     "TextColumns",
     "WeightedModel",
     "cell_labels",
-    "cells_in_words",
-    "coarse_labels",
     "columns_read",
     "copy_of",
-    "terms_of",
     "text_columns_of",
     "weights_of",
 ]
@@ -130,23 +129,35 @@ class WeightedModel(TableModel):
 
     @kept
     def columns_read(self) -> list[ColumnReading]:
-        return columns_read(self, self.now)
+        return columns_read(self)
 
     @property
     def parts(self) -> list[Term]:
-        return terms_of(self.now, self.chosen.weighting)
+        """The terms that are not null: columns, then pairs."""
+        now, weighting = self.now, self.chosen.weighting
+        if now is None or weighting is None:
+            return []
+        keys = [*((column.name,) for column in now.columns), *weighting.pairs]
+        return [Term(keys[t], self, t) for t in now.score.speaking]
 
     @property
     def pairs(self) -> list[Term]:
         return [term for term in self.parts if len(term.columns) > 1]
 
+    def words_of(self, t: int) -> list[list[str]]:
+        """The cells of a term of the score in words, by each of its columns."""
+        score, dates, n = self.score, self.date_columns, len(self.score.columns)
+        if t < n:
+            return [cell_labels(score.columns[t], dates)]
+        pair = score.pairs[t - n]
+        each = zip(pair.columns, pair.maps, strict=True)
+        return [coarse_labels(score.columns[j], coarse, dates) for j, coarse in each]
+
     def words_of_pair(self, columns: tuple[str, ...]) -> list[list[str]]:
         """The coarser cells of each column of a pair, or of three columns, in words."""
         place = {column.name: j for j, column in enumerate(self.score.columns)}
-        places = tuple(place[name] for name in columns)
-        pair = next(p for p in self.score.pairs if p.columns == places)
-        each = zip(places, pair.maps, strict=True)
-        return [coarse_labels(self.score.columns[j], coarse) for j, coarse in each]
+        pairs = [pair.columns for pair in self.score.pairs]
+        return self.words_of(len(place) + pairs.index(tuple(place[name] for name in columns)))
 
     @kept
     def score(self) -> Any:
@@ -310,29 +321,20 @@ class Term:
     Parameters
     ----------
     columns : tuple of str
-        One, or the two of a pair.
-    now : WeightingNow
+        One, two, or three.
+    model : WeightedModel
     place : int
     """
 
     columns: tuple[str, ...]
-    now: WeightingNow
+    model: WeightedModel
     place: int
 
     def described(self) -> Description:
         """What its cells add, in words."""
-        words = cells_in_words(self.now.score, self.place)
-        names = [" with ".join(parts) for parts in zip(*words, strict=True)]
+        names = [" with ".join(parts) for parts in product(*self.model.words_of(self.place))]
         what = "what it adds to the score of each class, in nats"
-        return Description(what, names, self.now.score.tables[self.place].T.copy())
-
-
-def terms_of(now: WeightingNow | None, weighting: Weighting | None) -> list[Term]:
-    """The terms that are not null: columns, then pairs."""
-    if now is None or weighting is None:
-        return []
-    keys = [*((column.name,) for column in now.columns), *weighting.pairs]
-    return [Term(keys[t], now, t) for t in now.score.speaking]
+        return Description(what, names, self.model.score.tables[self.place].T.copy())
 
 
 def weights_of(weighting: Weighting | None) -> dict[str, float]:
@@ -343,15 +345,15 @@ def weights_of(weighting: Weighting | None) -> dict[str, float]:
     return dict(zip(names, weighting.learned.weights.terms.tolist(), strict=False))
 
 
-def columns_read(model: TableModel, now: WeightingNow | None) -> list[ColumnReading]:
-    """What was decided about each column, and why; `now` is the weighting under its counts."""
+def columns_read(model: WeightedModel) -> list[ColumnReading]:
+    """What was decided about each column, and why."""
     weighting, holds = model.chosen.weighting, model.holds
-    terms = {t.columns[0]: t for t in terms_of(now, weighting) if len(t.columns) == 1}
+    terms = {t.columns[0]: t for t in model.parts if len(t.columns) == 1}
     learned: dict[str, int] = {}
     adds = {} if weighting is None else weighting.adds
     if weighting is not None:
         learned = {c.name: j for j, c in enumerate(weighting.learned.columns)}
-    found, of_text_columns = [], _text_columns_read(now, weighting, model.prose)
+    found, of_text_columns = [], _text_columns_read(model.now, weighting, model.prose)
     for name in model.names:
         kind = _kind(holds.get(name))
         if name in model.reading.declared.columns_left_out:
@@ -439,51 +441,52 @@ def _smoothing(weighting: Weighting, j: int) -> str:
     return smoothed + ", by leave-one-out"
 
 
-def cell_labels(column: ColumnCells) -> list[str]:
-    """The cells of a column in words."""
-    numbers: list[str] = []
-    if column.edges is not None:
-        numbers = [_between(column.edges, i, i) for i in range(column.n_numbers)]
+def cell_labels(column: ColumnCells, dates: Collection[str]) -> list[str]:
+    """The cells of a column in words; `dates` are the columns whose numbers are days."""
+    edges = _edges(column, dates)
+    numbers = [_between(edges, i, i) for i in range(column.n_numbers)]
     return [*numbers, *(column.levels or []), MISSING]
 
 
-def _between(edges: NDArray[np.float64], first: int, last: int) -> str:
+def _edges(column: ColumnCells, dates: Collection[str]) -> list[str]:
+    """The numbers between the cells of a column, in words: whole days where they differ."""
+    if column.edges is None:
+        return []
+    if column.name not in dates:
+        return [f"{edge:.6g}" for edge in column.edges]
+    days = np.floor(column.edges)
+    shown = days if len(np.unique(days)) == len(days) else column.edges
+    return [text_of_days(edge) for edge in shown.tolist()]
+
+
+def _between(edges: list[str], first: int, last: int) -> str:
     """The numbers in the cells from one to another, in words."""
-    if last < first or not len(edges):
+    if last < first or not edges:
         return "any number"
-    above = f"{edges[first - 1]:.6g}" if first else ""
-    below = f"{edges[last]:.6g}" if last < len(edges) else ""
+    above = edges[first - 1] if first else ""
+    below = edges[last] if last < len(edges) else ""
     if above and below:
         return f"{above} to {below}"
     return f"above {above}" if above else f"up to {below}" if below else "any number"
 
 
-def coarse_labels(column: ColumnCells, cells: NDArray[np.int32]) -> list[str]:
+def coarse_labels(
+    column: ColumnCells, cells: NDArray[np.int32], dates: Collection[str]
+) -> list[str]:
     """The coarser cells of a column in a pair, in words."""
-    labels = cell_labels(column)
+    labels, edges = cell_labels(column, dates), _edges(column, dates)
     found = []
     for cell in range(int(cells.max()) + 1):
         members = np.flatnonzero(cells == cell).tolist()
         if not members:
             found.append("(none)")
         elif column.edges is not None and members[-1] < column.n_numbers:
-            found.append(_between(column.edges, members[0], members[-1]))
+            found.append(_between(edges, members[0], members[-1]))
         elif len(members) <= 3:
             found.append(", ".join(labels[m] for m in members))
         else:
             found.append(f"{len(members)} other levels")
     return found
-
-
-def cells_in_words(score: WeightedScore, t: int) -> list[list[str]]:
-    """The cells of a term in words, by each of its columns."""
-    n = len(score.columns)
-    if t < n:
-        return [cell_labels(score.columns[t])]
-    pair = score.pairs[t - n]
-    each = zip(pair.columns, pair.maps, strict=True)
-    words = product(*(coarse_labels(score.columns[j], coarse) for j, coarse in each))
-    return [list(of_column) for of_column in zip(*words, strict=True)]
 
 
 # ---- columns of text in a weighted model: their scores, with learned weights ---------------------

@@ -255,7 +255,7 @@ def _cells_of(
         column = next(c for c in model.score.columns if c.name == columns[0])
         order = [*range(1, column.n_cells), 0]  # the missing value last
         starts = column.starts if column.is_number else None
-        return columns, [cell_labels(column)], term.scores.T[order], starts
+        return columns, [cell_labels(column, model.date_columns)], term.scores.T[order], starts
     raise ValueError(
         f"no term {wanted!r} adds to the score; those that do are {names[:20]}"
         f"{', …' if len(names) > 20 else ''}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import datetime
+import re
 import warnings
 
 import numpy as np
@@ -444,3 +446,23 @@ def test_what_a_term_adds_counts_all_its_parts():
             said = model.schema_.set_index("column")["family"][name]
             assert said.endswith(f", adds {found:.2f} nats")
             assert model.schema_.set_index("column")["why"][name] != "no better than chance"
+
+
+END = "up to |above | to "
+
+
+@pytest.mark.parametrize("step", [datetime.timedelta(days=1), datetime.timedelta(minutes=7)])
+def test_cells_of_dates_are_dates(step):
+    start, rng, n = datetime.datetime(2024, 2, 1), np.random.default_rng(0), 400
+    rows = [{"when": start + i * step, "kind": "ab"[rng.integers(2)]} for i in range(n)]
+    late = np.array([(i > 200) != (row["kind"] == "a") for i, row in enumerate(rows)])
+    y = late ^ (rng.random(n) < 0.1)
+    model = WeightedNaiveBayes().fit(rows, y)
+    frames = [model.tables_["when"], model.tables_[model.interactions_[0]]]
+    edges = {edge for frame in frames for cell in frame["when"] for edge in re.split(END, cell)}
+    edges -= {"", "(missing)"}
+    assert len(edges) > 3
+    for edge in edges:
+        assert start - step <= datetime.datetime.fromisoformat(edge) <= start + n * step, edge
+    strongest = next(line for line in model.summary().splitlines() if " × " in line)
+    assert " 2024-" in strongest
