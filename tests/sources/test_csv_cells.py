@@ -239,6 +239,8 @@ def test_faults_name_their_line(path):
     assert "is a quote not closed?" in open_quote
     latin = "\n".join(["a,b", *["1,x"] * 30, "2,é"]).encode("latin-1")
     assert refused(path, latin).startswith("t.csv is not utf-8 text: name its encoding")
+    chinese = "日期,天气,气温\n1,2,3\n".encode("gb18030")  # names that all become \ufffd\ufffd
+    assert refused(path, chinese).startswith("t.csv is not utf-8 text: name its encoding")
     assert refused(path, "a,b\n1,2\n\n3,x\udc80".encode("utf-8", "surrogateescape"), "ascii")
     assert refused(path, "a,b\n\n\n") == "t.csv has no rows below the header"
 

@@ -234,6 +234,8 @@ def dialect_of(path: str, head: bytes, layout: Layout = Layout()) -> Dialect:  #
     seen: set[str] = set()
     for name in named:
         if name in seen:
+            if "\ufffd" in name:  # what bytes of another encoding become
+                raise SourceError(wrong_encoding(path, encoding))
             hint = header_hint(named)
             raise SourceError(
                 f"{path}: two columns are named {name!r}: rename or remove one{hint and '.'}{hint}"
