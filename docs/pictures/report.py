@@ -27,14 +27,16 @@ WIDTH = 1000
 HEIGHT = 880  # of a picture, at most
 
 
-def page(folder: Path) -> Path:
-    """The report of a model of 3,000 customers."""
+def pages(folder: Path) -> dict[str, Path]:
+    """The reports of a model of 3,000 customers, by language."""
     write(folder / "january.csv", 3000, 1)
     table = pd.read_csv(folder / "january.csv", parse_dates=["since"]).drop(columns="number")
     rows, renews = table.drop(columns="renews"), table["renews"].to_numpy()
-    path = folder / "report.html"
-    WeightedNaiveBayes().fit(rows, renews).report(rows, renews).save(path)
-    return path
+    model = WeightedNaiveBayes().fit(rows, renews)
+    found = {lang: folder / f"{lang}.html" for lang in ("en", "zh")}
+    for lang, path in found.items():
+        model.report(rows, renews, lang=lang).save(path)
+    return found
 
 
 def main() -> None:
@@ -42,10 +44,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         shown = browser.new_page(viewport={"width": WIDTH, "height": 800})
-        shown.goto(page(Path(folder)).as_uri())
-        shown.wait_for_timeout(500)  # until everything is drawn
-        shown.screenshot(path=HERE / "report.png", clip=_box(shown, "#glance"), full_page=True)
-        shown.screenshot(path=HERE / "nomogram.png", clip=_box(shown, "#nomogram"), full_page=True)
+        for lang, path in pages(Path(folder)).items():
+            shown.goto(path.as_uri())
+            shown.wait_for_timeout(500)  # until everything is drawn
+            name = "report.png" if lang == "en" else f"report.{lang}.png"
+            shown.screenshot(path=HERE / name, clip=_box(shown, "#glance"), full_page=True)
+            if lang == "en":
+                clip = _box(shown, "#nomogram")
+                shown.screenshot(path=HERE / "nomogram.png", clip=clip, full_page=True)
         browser.close()
 
 
