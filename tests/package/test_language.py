@@ -12,7 +12,7 @@ import pytest
 
 from package.tree import ROOT, SOURCE, modules
 
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 GLOSSARY = ROOT / "docs" / "glossary.md"
 
 NAMES = {
