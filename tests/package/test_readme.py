@@ -83,6 +83,19 @@ def test_its_figures_are_those_of_the_benchmarks(tool, page):
     assert re.search(rf"\b{machine['cores']} (cores|核)", text)
 
 
+def test_the_comparison_with_other_tools_is_of_the_benchmarks(tool):
+    text = text_of("docs/en/why/compared.md")
+    compared = tool.results("weighted-compared")["data_sets"]
+    assert f"On {len(compared)} sets" in text
+    assert max(one["by_peer"] for one in compared) <= 1.05, "within 5 % of the best"
+    lowest = sum(one["by_peer"] < 1.0 for one in compared)
+    assert f"on {lowest} of them it was the lowest" in text
+    assert "more than a hundred times as fast" in text
+    for one in tool.results("ebm/weighted-sets")["data_sets"]:
+        ours, ebm = (sum(one["figures"][m]["fit_by_fold"]) for m in ("WeightedNaiveBayes", "EBM"))
+        assert ebm > 100.0 * ours, one["name"]
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_its_links_lead_somewhere(page):
     for to in LINK.findall(FENCED.sub("", text_of(page))):
