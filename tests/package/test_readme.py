@@ -6,12 +6,14 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path
+from statistics import median
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ["README.md", "README.zh-CN.md"]
 MOST_WORDS = 900
+MEMORY = "a million rows, peak of the whole process, GB"
 FENCED = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
@@ -94,6 +96,16 @@ def test_the_comparison_with_other_tools_is_of_the_benchmarks(tool):
     for one in tool.results("ebm/weighted-sets")["data_sets"]:
         ours, ebm = (sum(one["figures"][m]["fit_by_fold"]) for m in ("WeightedNaiveBayes", "EBM"))
         assert ebm > 100.0 * ours, one["name"]
+    (renamed,) = [
+        x for x in tool.results("weighted-robust")["verdicts"] if "renamed: mean log-loss" in x
+    ]
+    here, elsewhere = (f"{float(x):.3f}" for x in re.findall(r"0\.\d+(?= →|,)", renamed))
+    assert f"is {here}; learned on other parts of the same rows it is {elsewhere}" in text
+    scale = {bar["what"]: bar["value"] for bar in tool.results("weighted-scale")["bars"]}
+    time, memory = scale["a million rows, seconds"], scale[MEMORY]
+    assert f"take {time:.1f} seconds and {memory:.1f} GB" in text
+    adult = tool.results("weighted-adult")["adult"]["WeightedNaiveBayes"]["seconds"]
+    assert f"rows take {median(adult):.2f} seconds" in text
 
 
 @pytest.mark.parametrize("page", PAGES)
