@@ -64,7 +64,9 @@ SHAPES = {
         rf"^{WORD} (?P<month>{WORD}) +(?P<day>{DAY}) (?P<time>{CLOCK})"
         rf"(?: (?P<zone>[A-Z]{{1,4}}))? (?P<year>{YEAR})$"
     ),
-    "year first": rf"^(?P<year>{YEAR})[./-](?P<month>{DAY})[./-](?P<day>{DAY})" + TIME,
+    "year first": (  # 2020/1/31, 2020年1月31日
+        rf"^(?P<year>{YEAR})[./年-](?P<month>{DAY})[./月-](?P<day>{DAY})日?" + TIME
+    ),
     "year last": rf"^(?P<first>{DAY})[./-](?P<second>{DAY})[./-](?P<year>{EITHER_YEAR})" + TIME,
 }
 COMMENT = r" *\([^)]*\)$"  # which RFC 2822 allows at the end
@@ -77,8 +79,8 @@ TIME_OF_DAY = (
 
 def iso_dates(strings: Any, order: DateOrder) -> Any:
     """The same strings, dates in English words (Jan 01 2020, 18-Nov-21, those of RFC 2822 and
-    ctime) and those in digits that begin with the year (2020/1/31) as ISO dates; but for the order
-    "ymd", also those in digits that end with the year (31.12.2020, 12/31/20)."""
+    ctime) and those in digits that begin with the year (2020/1/31, 2020年1月31日) as ISO dates;
+    but for the order "ymd", also those in digits that end with the year (31.12.2020, 12/31/20)."""
     strings = pc.replace_substring_regex(strings, COMMENT, "")
     found = [_in_words(strings), _as_ctime(strings), _year_first(strings)]
     if order != "ymd":

@@ -417,9 +417,9 @@ def rows(
         The sign between groups of three digits, as in 1.000,00.
     dates : {"ymd", "dmy", "mdy"}, default="ymd"
         The order of dates in digits that end with the year, such as 31.12.2020; under "ymd" these
-        are strings. Dates that begin with the year, such as 2020/1/31, and those with the month in
-        English, such as Jan 01 2020, 18-Nov-21 and those of RFC 2822, are read in any case. Times
-        of day, such as 07:30 and 7:30:15 PM, are the seconds since midnight.
+        are strings. Dates that begin with the year, such as 2020/1/31 and 2020年1月31日, and those
+        with the month in English, such as Jan 01 2020, 18-Nov-21 and those of RFC 2822, are read in
+        any case. Times of day, such as 07:30 and 7:30:15 PM, are the seconds since midnight.
     missing : sequence of str
         Strings that are missing values, among numbers and among strings. By default those that
         pandas, polars, R, DuckDB and Excel write: "", NA, <NA>, NaN, nan, -nan, NaT, null, NULL and
