@@ -27,6 +27,7 @@ __all__ = [
     "IncompatibleTallies",
     "IndexOrderWarning",
     "InvalidDocument",
+    "LabelConflict",
     "LeakWarning",
     "LeftOutWarning",
     "MixedColumnWarning",
@@ -40,8 +41,11 @@ __all__ = [
     "SourceError",
     "SourceWarning",
     "StaleWarning",
+    "StoreError",
+    "StoreWarning",
     "TallyWarning",
     "UnderflowWarning",
+    "UnfinishedForget",
     "UninformativeWarning",
     "UnseenLevel",
     "UnseenWarning",
@@ -301,6 +305,43 @@ class ModelFileError(ValueError):
     """
 
 
+class StoreError(ValueError):
+    """A store cannot be opened, or cannot do what was asked; the message says whether it changed.
+
+    Cure: do what the message says.
+    """
+
+
+class LabelConflict(StoreError):
+    """A row was learned again under another label; nothing of the call was counted.
+
+    Cure: call ``relabel`` where the new label is right; leave the row out where it is not.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, and what to do.
+    id : str, int or bytes, optional
+        The id of the row.
+    label, learned : label, optional
+        The label that came, and the one that the row was learned with.
+    """
+
+    def __init__(
+        self, message: str = "", *, id: Any = None, label: Any = None, learned: Any = None
+    ) -> None:
+        super().__init__(message)
+        self.id, self.label, self.learned = id, label, learned
+
+
+class UnfinishedForget(StoreError):
+    """Rows are forgotten and no longer counted, but a file still holds their bytes.
+
+    Cure: end the process or the transaction that the message speaks of, and call ``forget`` with
+    the same ids again.
+    """
+
+
 class TallyWarning(UserWarning):
     """Base of all warnings of tallybayes.
 
@@ -419,6 +460,13 @@ class RuledOutWarning(TallyWarning):
     """Every class gives a row the probability 0; its posterior is the class prior.
 
     Cure: smooth, ``alpha`` above 0.
+    """
+
+
+class StoreWarning(TallyWarning):
+    """A store lies where it may lose what it has acknowledged, such as on a network file system.
+
+    Cure: move the store to a local disk, or use PostgreSQL.
     """
 
 

@@ -1,0 +1,18 @@
+"""Stores: a tally that processes share, which counts each event once and forgets by id.
+
+:func:`open` opens a file of SQLite or a database of PostgreSQL.
+"""
+
+from __future__ import annotations
+
+from tallybayes.store.store import (
+    Backup,
+    Forgotten,
+    Learned,
+    Relabelled,
+    Store,
+    Verified,
+    open,
+)
+
+__all__ = ["Backup", "Forgotten", "Learned", "Relabelled", "Store", "Verified", "open"]

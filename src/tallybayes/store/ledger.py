@@ -1,0 +1,371 @@
+"""The ledger of a store: what a database keeps, and the statements that both kinds share.
+
+A row of ``tally_ledger`` is the event "this row was learned", with its number v. It holds the keyed
+hash of its id, so that the event and the mark that it was counted are one row of one transaction.
+
+- ``relabel`` gives the row a new label and number, and leaves a row in ``tally_undone``: the old
+  label was counted from `was` until v. A reader at version r < v takes it away if was ≤ r.
+- ``forget`` empties the row; its id stays as a tombstone. It takes the row out of the snapshot in
+  the same transaction and counts up the epoch: a reader of an older epoch begins again with the
+  snapshot, so that nothing of the row has to be kept for readers.
+- A snapshot holds the counts up to its version. Readers begin with it; older undone labels go.
+
+Numbers ascend in the order of commits in SQLite. In PostgreSQL v is the number of the transaction,
+and a reader stops before the oldest that is still open (`horizon`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from tallybayes.errors import StoreError
+from tallybayes.store.events import Event
+from tallybayes.store.fold import Row
+
+__all__ = [
+    "FORMAT",
+    "Changes",
+    "Duplicate",
+    "Ledger",
+    "LostConnection",
+    "Overtaken",
+    "Snapshot",
+]
+
+FORMAT = 1
+"""Version of the tables; a newer one is refused."""
+
+
+class Overtaken(Exception):
+    """Another transaction was first, and nothing was changed: the same one may succeed now."""
+
+
+class LostConnection(StoreError):
+    """The connection broke, and whether the last transaction was kept is not known."""
+
+
+class Duplicate(Exception):
+    """An id that is to be inserted is there already."""
+
+
+class Snapshot(NamedTuple):
+    """The counts up to a version.
+
+    Parameters
+    ----------
+    version, epoch : int
+        Of the counts.
+    trimmed : int
+        A reader with a lower version begins with the snapshot.
+    learned : int
+        How often weights were learned on rows.
+    counts : bytes or None
+        None where they were not asked for.
+    """
+
+    version: int
+    epoch: int
+    trimmed: int
+    learned: int
+    counts: bytes | None
+
+
+class Changes(NamedTuple):
+    """What a reader adds and takes away to get from one version to another.
+
+    Parameters
+    ----------
+    added, removed : list of Row
+        Rows.
+    parts : list of bytes
+        Counts without rows, that are added.
+    """
+
+    added: list[Row]
+    removed: list[Row]
+    parts: list[bytes]
+
+
+class Ledger(ABC):
+    """A database, within a transaction of one of its contexts.
+
+    Statements have ``?`` for values in both.
+    """
+
+    key: ClassVar[str]
+    """The column of the ledger by which ``tally_undone.of`` finds a row."""
+
+    # ---- what a database defines -----------------------------------------------------------------
+    @abstractmethod
+    def writing(self) -> AbstractContextManager[None]:
+        """A transaction that writes: committed at its end, undone by an exception."""
+
+    @abstractmethod
+    def reading(self) -> AbstractContextManager[None]:
+        """A transaction that reads one state of the database."""
+
+    @abstractmethod
+    def run(self, statement: str, values: Sequence[Any] = ()) -> Any:
+        """Runs a statement; a cursor with its rows."""
+
+    @abstractmethod
+    def savepoint(self) -> AbstractContextManager[None]:
+        """A part of a transaction that is undone by an exception alone."""
+
+    @abstractmethod
+    def insert_new(self, events: Sequence[Event]) -> set[bytes]:
+        """Appends events whose ids are not there; gives the ids that were there."""
+
+    @abstractmethod
+    def insert_alone(self, events: Sequence[Event]) -> int:
+        """Appends events in a transaction of their own; gives their version. Raises Duplicate where
+        an id is there already."""
+
+    @abstractmethod
+    def horizon(self) -> int:
+        """The highest number up to which every event is visible."""
+
+    @abstractmethod
+    def number(self) -> int:
+        """A number for an event of this transaction that is not an insert."""
+
+    @abstractmethod
+    def current(self) -> int:
+        """The number of the events that this transaction has appended last."""
+
+    @abstractmethod
+    def damage(self) -> str | None:
+        """What is wrong with the files; None where nothing is."""
+
+    @abstractmethod
+    def ids_in(self, column: str, hashes: Sequence[bytes]) -> Iterator[tuple[Any, ...]]:
+        """(key, id, v, label, weight, time, row) of rows by id or by subject, locked."""
+
+    @abstractmethod
+    def erase(self) -> str | None:
+        """After a commit: removes what files still hold of deleted rows; what prevents it."""
+
+    @abstractmethod
+    def vacuum(self) -> None:
+        """Gives free space back."""
+
+    @abstractmethod
+    def copy_to(self, path: str, copy: Callable[[str], None]) -> None:
+        """Writes a store of SQLite with the same content; `copy` does so through a store."""
+
+    @abstractmethod
+    def place(self) -> str:
+        """The store in words, without a password."""
+
+    def reconnect(self) -> None:
+        """Connects again, after a LostConnection."""
+        raise AssertionError("a file has no connection to lose")
+
+    @abstractmethod
+    def close(self) -> None:
+        """Closes the connections."""
+
+    # ---- settings and facts: what was decided once ----------------------------------------------
+    def settings(self) -> dict[str, bytes]:
+        """Everything that is kept by name."""
+        return {
+            name: bytes(value) for name, value in self.run("SELECT name, value FROM tally_settings")
+        }
+
+    def settle(self, name: str, value: bytes) -> bytes:
+        """Decides something for the first time; gives what is decided."""
+        self.run(
+            "INSERT INTO tally_settings (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING",
+            (name, value),
+        )
+        found = self.run("SELECT value FROM tally_settings WHERE name = ?", (name,)).fetchone()
+        return bytes(found[0])
+
+    def set(self, name: str, value: bytes) -> None:
+        """Decides something anew."""
+        self.run(
+            "INSERT INTO tally_settings (name, value) VALUES (?, ?) "
+            "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            (name, value),
+        )
+
+    # ---- reading ---------------------------------------------------------------------------------
+    def snapshot(self, *, counts: bool = True, lock: bool = False) -> Snapshot:
+        """The snapshot; `lock` keeps others from changing it until the transaction ends."""
+        column = "counts" if counts else "NULL"
+        found = self.run(
+            f"SELECT version, epoch, trimmed, learned, {column} FROM tally_snapshot"
+            + (self.for_update if lock else "")
+        ).fetchone()
+        version, epoch, trimmed, learned, held = found
+        return Snapshot(version, epoch, trimmed, learned, _bytes(held))
+
+    for_update: ClassVar[str] = ""
+
+    def changes(self, since: int, until: int) -> Changes:
+        """What happened after `since`, up to `until`."""
+        added = self.run(
+            "SELECT row, label, weight, time FROM tally_ledger "
+            "WHERE v > ? AND v <= ? AND row IS NOT NULL "
+            # of a row that was relabelled after `until`, the label until then
+            f"UNION ALL SELECT l.row, u.label, l.weight, l.time FROM tally_undone u "
+            f"JOIN tally_ledger l ON l.{self.key} = u.of "
+            "WHERE u.was > ? AND u.was <= ? AND u.v > ? AND l.row IS NOT NULL",
+            (since, until, since, until, until),
+        ).fetchall()
+        removed = self.run(
+            f"SELECT l.row, u.label, l.weight, l.time FROM tally_undone u "
+            f"JOIN tally_ledger l ON l.{self.key} = u.of "
+            "WHERE u.v > ? AND u.v <= ? AND u.was <= ? AND l.row IS NOT NULL",
+            (since, until, since),
+        ).fetchall()
+        parts = self.run(
+            "SELECT counts FROM tally_parts WHERE v > ? AND v <= ? ORDER BY v", (since, until)
+        ).fetchall()
+        return Changes(_rows(added), _rows(removed), [bytes(part[0]) for part in parts])
+
+    def rows(self, until: float | None = None) -> list[Row]:
+        """All rows that are counted, in the order of their numbers; those of a time and before."""
+        return _rows(
+            self.run(
+                "SELECT row, label, weight, time FROM tally_ledger WHERE row IS NOT NULL"
+                + ("" if until is None else " AND time <= ?")
+                + " ORDER BY v",
+                () if until is None else (until,),
+            ).fetchall()
+        )
+
+    def sample(self, max_rows: int, until: int) -> list[Row]:
+        """Rows that are counted at a version, drawn at random; the same ones from the same rows."""
+        keys = [
+            key
+            for (key,) in self.run(
+                f"SELECT {self.key} FROM tally_ledger WHERE row IS NOT NULL AND v <= ? ORDER BY "
+                f"{self.key}",
+                (until,),
+            )
+        ]
+        if len(keys) > max_rows:
+            chosen = np.random.default_rng(len(keys)).choice(len(keys), max_rows, replace=False)
+            keys = [keys[i] for i in np.sort(chosen).tolist()]
+        found: list[tuple[Any, ...]] = []
+        for i in range(0, len(keys), 500):
+            some = keys[i : i + 500]
+            found += self.run(
+                f"SELECT row, label, weight, time FROM tally_ledger WHERE {self.key} IN "
+                f"({', '.join('?' * len(some))})",
+                some,
+            ).fetchall()
+        return _rows(found)
+
+    def events(self) -> list[Event]:
+        """Every event, tombstones as well."""
+        found = self.run(
+            "SELECT id, subject, time, label, weight, row FROM tally_ledger ORDER BY v"
+        ).fetchall()
+        return [
+            Event(_bytes(id_), _bytes(subject), time, label, weight, _bytes(row))
+            for id_, subject, time, label, weight, row in found
+        ]
+
+    def older(self, time: float) -> list[tuple[Any, ...]]:
+        """Rows that are older, as :meth:`ids_in` finds them."""
+        return list(
+            self.run(
+                f"SELECT {self.key}, id, v, label, weight, time, row FROM tally_ledger "
+                "WHERE label IS NOT NULL AND time < ?" + self.for_update,
+                (time,),
+            ).fetchall()
+        )
+
+    def drop_ids(self, time: float) -> None:
+        """Removes tombstones without an id, and those that are older."""
+        self.run(
+            "DELETE FROM tally_ledger WHERE label IS NULL AND (id IS NULL OR time < ?) "
+            "AND v < (SELECT max(v) FROM tally_ledger)",  # whose number is not to come again
+            (time,),
+        )
+
+    def count_rows(self, until: int) -> dict[str, float]:
+        """What the rows of each label weigh."""
+        return dict(
+            self.run(
+                "SELECT label, sum(weight) FROM tally_ledger WHERE label IS NOT NULL AND v <= ? "
+                "GROUP BY label",
+                (until,),
+            ).fetchall()
+        )
+
+    def count_learned(self) -> int:
+        """Counts up how often weights were learned on rows."""
+        self.run("UPDATE tally_snapshot SET learned = learned + 1")
+        return self.snapshot(counts=False).learned
+
+    def kept_parts(self) -> list[bytes]:
+        """Imported counts, which have no rows."""
+        found = self.run("SELECT counts FROM tally_parts WHERE kept = 1 ORDER BY v").fetchall()
+        return [bytes(part[0]) for part in found]
+
+    # ---- changes ---------------------------------------------------------------------------------
+    def move(self, row: tuple[Any, ...], label: str) -> None:
+        """Gives a row, as :meth:`ids_in` found it, another label."""
+        key, _, was, old = row[:4]
+        v = self.number()
+        self.run(f"UPDATE tally_ledger SET v = ?, label = ? WHERE {self.key} = ?", (v, label, key))
+        if self.key == "v":  # the key of the row has changed
+            self.run("UPDATE tally_undone SET of = ? WHERE of = ?", (v, key))
+            key = v
+        self.run(
+            "INSERT INTO tally_undone (v, was, of, label) VALUES (?, ?, ?, ?)", (v, was, key, old)
+        )
+
+    def counted_at(self, row: tuple[Any, ...], version: int) -> str | None:
+        """The label with which the counts of a version hold a row; None if they do not."""
+        key, _, v, label = row[:4]
+        if v <= version:
+            return str(label)
+        found = self.run(
+            "SELECT label FROM tally_undone WHERE of = ? AND was <= ? AND v > ?",
+            (key, version, version),
+        ).fetchone()
+        return None if found is None else str(found[0])
+
+    def empty(self, keys: Sequence[Any], time: float) -> None:
+        """Makes tombstones of rows, which hold an id and the time alone."""
+        for key in keys:
+            self.run(
+                "UPDATE tally_ledger SET row = NULL, label = NULL, subject = NULL, weight = 0, "
+                f"time = ? WHERE {self.key} = ?",
+                (time, key),
+            )
+            self.run("DELETE FROM tally_undone WHERE of = ?", (key,))
+
+    def take_snapshot(self, before: Snapshot, version: int, epoch: int, counts: bytes) -> bool:
+        """Replaces a snapshot, unless it is another one by now; older undone labels go."""
+        done = self.run(
+            "UPDATE tally_snapshot SET version = ?, epoch = ?, counts = ? "
+            "WHERE version = ? AND epoch = ?",
+            (version, epoch, counts, before.version, before.epoch),
+        )
+        if not done.rowcount:
+            return False
+        trimmed = self.run("DELETE FROM tally_undone WHERE v <= ?", (version,)).rowcount
+        trimmed += self.run(
+            "DELETE FROM tally_parts WHERE v <= ? AND kept = 0", (version,)
+        ).rowcount
+        if trimmed:
+            self.run("UPDATE tally_snapshot SET trimmed = ?", (version,))
+        return True
+
+
+def _bytes(value: Any) -> bytes | None:
+    return None if value is None else bytes(value)
+
+
+def _rows(found: Sequence[tuple[Any, ...]]) -> list[Row]:
+    return [(bytes(row), label, weight, time) for row, label, weight, time in found]

@@ -1,0 +1,81 @@
+"""What a store keeps, on a file of SQLite: each event once, until it is forgotten."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tallybayes import NaiveBayes, TextNB, WeightedNaiveBayes, load, store
+from tallybayes.errors import LabelConflict, StoreError
+
+ROWS = [{"sky": "grey", "wind": 3.0}, {"sky": "blue", "wind": 1.5}, {"sky": "grey", "wind": None}]
+LABELS = ["rain", "dry", "rain"]
+
+
+def opened(tmp_path: Path, name: str = "days.db", **options: object) -> store.Store:
+    return store.open(tmp_path / name, **{"create": NaiveBayes(), **options})
+
+
+def test_a_model_is_that_of_the_rows_that_were_learned(tmp_path: Path) -> None:
+    with opened(tmp_path) as days:
+        found = days.learn(ROWS, LABELS, ids=["a", "b", "c"])
+        assert (found.rows, found.new, found.repeated) == (3, ["a", "b", "c"], [])
+        assert days.model() == NaiveBayes().fit(ROWS, LABELS)
+
+
+def test_an_id_counts_once_and_under_one_label(tmp_path: Path) -> None:
+    with opened(tmp_path) as days:
+        days.learn(ROWS, LABELS, ids=["a", "b", "c"])
+        before = days.model()
+        assert days.learn(ROWS[:1], ["rain"], ids=["a"]).repeated == ["a"]
+        with pytest.raises(LabelConflict, match="'a' was learned as 'rain', and comes as 'dry'"):
+            days.learn([ROWS[0], ROWS[0]], ["dry", "dry"], ids=["new", "a"])
+        assert days.model() == before
+        assert days.learn(ROWS[:2], ["dry", "dry"], ids=["new", "new"]).repeated == ["new"]
+
+
+def test_another_process_sees_what_is_learned_relabelled_and_forgotten(tmp_path: Path) -> None:
+    with opened(tmp_path) as mine, opened(tmp_path) as other:
+        mine.learn(ROWS, LABELS, ids=[1, 2, 3])
+        assert other.model() == NaiveBayes().fit(ROWS, LABELS)
+        assert mine.relabel([1, 2], ["dry", "dry"]).changed == [1]
+        assert other.model() == NaiveBayes().fit(ROWS, ["dry", "dry", "rain"])
+        assert mine.forget(ids=[1, 9]) == (1, [9], False, mine.version or 5)
+        assert other.model() == NaiveBayes().fit(ROWS[1:], ["dry", "rain"])
+        assert other.learn(ROWS[:1], ["rain"], ids=[1]).forgotten == [1]
+        assert other.learn(ROWS[:1], ["rain"], ids=[9]).forgotten == [9]
+
+
+def test_a_model_file_comes_and_goes(tmp_path: Path) -> None:
+    with opened(tmp_path) as days, opened(tmp_path, "more.db") as more:
+        days.learn(ROWS, LABELS)
+        days.export(tmp_path / "days.tally")
+        assert load(tmp_path / "days.tally") == NaiveBayes().fit(ROWS, LABELS)
+        more.learn(ROWS, LABELS)
+        more.import_(tmp_path / "days.tally")
+        assert more.model().tally_ == NaiveBayes().fit(ROWS * 2, LABELS * 2).tally_
+        more.verify()
+
+
+@pytest.mark.parametrize("model", [WeightedNaiveBayes(), TextNB()])
+def test_weights_are_learned_on_a_sample_of_the_rows(tmp_path: Path, model: object) -> None:
+    words = ["cheap pills" if i % 2 else "see you" for i in range(200)]
+    labels = ["spam" if i % 2 ^ (i % 10 == 0) else "ham" for i in range(200)]
+    rows = [f"{word} {i % 7}" for i, word in enumerate(words)]
+    given = rows if isinstance(model, TextNB) else [{"word": word} for word in words]
+    with opened(tmp_path, create=model) as mail:
+        mail.learn(given, labels, ids=range(200))
+        assert mail.model().score(given, labels) == 0.9
+        assert mail.forget(ids=[1]).reweight_due
+        mail.reweight()
+        assert mail.model().score(given, labels) == 0.9
+        assert 0.2 < float(mail.model().log_loss_) < 0.5
+        assert mail.verify().rows == 199
+
+
+def test_a_store_says_what_is_wrong(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no store"):
+        store.open(tmp_path / "none.db")
+    with opened(tmp_path) as days, pytest.raises(StoreError, match="holds no rows"):
+        days.model()
