@@ -27,6 +27,7 @@ ABOUT = {
     "tallybayes.model_files": "Model files together with how their data is read.",
     "tallybayes.plots": "Displays. The gallery shows each with its code.",
     "tallybayes.sources": "Where rows come from.",
+    "tallybayes.store": "Stores: events that processes share, counted once and forgotten by id.",
     "tallybayes.text": "Text as features.",
 }
 

@@ -245,7 +245,7 @@ class Fold:
             weights = self._weights(part)
             if self.counts is None:
                 if how == "forget":
-                    raise StoreError("the store counts no rows that could be taken away")
+                    raise StoreError("the store counts no rows that could be removed")
                 self.counts = self.declaration.counter(self.analyzer)
             x, y = _decoded(part)
             getattr(self.counts, how)(x, y, sample_weight=weights)
@@ -313,9 +313,9 @@ class Fold:
         """The weight of all rows."""
         if self.counts is None:
             return 0.0
-        if self.declaration.documents:
-            return float(self.counts._held()[0].tally.documents.sum())
-        return float(self.counts.tally_.classes.count.sum())
+        tally = self._tally()
+        of_classes = tally.documents if self.declaration.documents else tally.classes.count
+        return float(of_classes.sum())
 
     def equals(self, other: Fold) -> bool:
         """Whether both hold the same counts: bit for bit, and sums of squares to the rounding of
@@ -332,8 +332,9 @@ class Fold:
         return bool(mine._tally() == theirs._tally())
 
     def _tally(self) -> Any:
-        documents = self.declaration.documents
-        return self.counts._held()[0].tally if documents else self.counts._fitted().tally
+        counts = self.counts
+        held = counts._held_model() if self.declaration.documents else counts._fitted()
+        return held.tally
 
     # ---- bytes -----------------------------------------------------------------------------------
     def saved(self) -> bytes:

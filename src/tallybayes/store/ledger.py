@@ -76,7 +76,7 @@ class Snapshot(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """What a reader adds and takes away to get from one version to another.
+    """What a reader adds and removes to get from one version to another.
 
     Parameters
     ----------

@@ -84,7 +84,7 @@ class Forgotten(NamedTuple):
     Parameters
     ----------
     rows : int
-        How many rows were taken away.
+        How many rows were removed.
     unknown : list
         Ids that had not been learned; they will not be learned later.
     reweight_due : bool
@@ -504,8 +504,8 @@ class Store:
         encoded, columns = encoded_rows(rows, self._columns)
         facts = {f"{COLUMN}{name}": kind for name, kind in columns.items()}
         labels = _listed(labels)
-        texts = [encoded_label(label) for label in labels]
-        self._need_kind(texts, facts)
+        encoded_labels = [encoded_label(label) for label in labels]
+        self._need_kind(encoded_labels, facts)
         self._need_declared(labels, rows)
         if ANALYZER not in self._facts:
             facts |= {f"{FACTS}{n}": v for n, v in self._declaration.facts(rows).items()}
@@ -518,7 +518,9 @@ class Store:
         )
         when = [now] * n_rows if times is None else [seconds_of(t) for t in _listed(times)]
         kept = encoded if self._keeps_rows else [None] * n_rows
-        events = list(map(Event, hashes, subject, when, texts, weights_of(weights, n_rows), kept))
+        events = list(
+            map(Event, hashes, subject, when, encoded_labels, weights_of(weights, n_rows), kept)
+        )
         again: list[Any] = []
         if ids is not None and len(set(hashes)) < n_rows:
             events, encoded, ids, again = _once(events, encoded, ids)
@@ -591,10 +593,10 @@ class Store:
         if declared.declares_families:
             declared.counter().partial_fit(rows, labels)
 
-    def _need_kind(self, texts: list[str], facts: dict[str, str]) -> None:
+    def _need_kind(self, encoded_labels: list[str], facts: dict[str, str]) -> None:
         """Raises for labels of several kinds; the first kind of all is a new fact."""
         held = self._facts.get(LABEL)
-        for kind in set(map(kind_of_label, texts)):
+        for kind in set(map(kind_of_label, encoded_labels)):
             if held is None:
                 held = facts[LABEL] = kind
             if kind != held:
@@ -619,7 +621,7 @@ class Store:
         Returns
         -------
         Forgotten
-            How many rows were taken away. Nothing of them is left in the files then.
+            How many rows were removed. Nothing of them is left in the files then.
 
         Raises
         ------
@@ -718,9 +720,9 @@ class Store:
         names, labels = _listed(ids), _listed(labels)
         if len(names) != len(labels):
             raise StoreError(f"ids are {len(names)}, and labels {len(labels)}: give one for each")
-        texts = [encoded_label(label) for label in labels]
+        encoded_labels = [encoded_label(label) for label in labels]
         self._need_declared(labels, [])
-        self._need_kind(texts, {})
+        self._need_kind(encoded_labels, {})
         hashes = {hashed(name, self._key, "id"): i for i, name in enumerate(names)}
         if len(hashes) < len(names):
             raise StoreError("an id is given twice: give each row one label")
@@ -735,7 +737,7 @@ class Store:
                         f"the row {names[i]!r} {why}: no label was changed. Leave it out"
                         + ("" if value in found else ", or learn it")
                     )
-            changed = [value for value, i in hashes.items() if found[value][3] != texts[i]]
+            changed = [value for value, i in hashes.items() if found[value][3] != encoded_labels[i]]
             if not self._keeps_rows and changed:
                 live = [found[value] for value in changed]
                 before = ledger.snapshot(lock=True)
@@ -743,14 +745,14 @@ class Store:
                 given = {v: encoded.get(names[i]) for v, i in hashes.items()}
                 old = [(_given(given, row), row[3], row[4], row[5]) for row in live]
                 fold.remove(old)
-                new = [texts[hashes[value]] for value in changed]
+                new = [encoded_labels[hashes[value]] for value in changed]
                 fold.add([(row[0], label, *row[2:]) for row, label in zip(old, new, strict=True)])
                 ledger.take_snapshot(before, version, before.epoch + 1, fold.saved())
             for value in changed:
-                ledger.move(found[value], texts[hashes[value]])
+                ledger.move(found[value], encoded_labels[hashes[value]])
             return Relabelled(
                 [names[hashes[value]] for value in changed],
-                [names[i] for value, i in hashes.items() if found[value][3] == texts[i]],
+                [names[i] for value, i in hashes.items() if found[value][3] == encoded_labels[i]],
                 ledger.current(),
             )
 
@@ -810,7 +812,7 @@ class Store:
         while (horizon := ledger.horizon()) < max((row[2] for row in rows), default=0):
             if clock.monotonic() > until:
                 raise StoreError(
-                    "an older transaction is still open, so that these rows cannot be taken away "
+                    "an older transaction is still open, so that these rows cannot be removed "
                     "yet: end it, and try again"
                 )
             clock.sleep(0.01)
@@ -1187,8 +1189,8 @@ class Store:
         """
         if other._key != self._key:
             raise StoreError(
-                "the two stores hash ids with different keys, so that rows in both cannot be told: "
-                "make stores that are to be merged with one key="
+                "the two stores hash ids with different keys, so that rows in both are not "
+                "recognised: make stores that are to be merged with one key="
             )
         if not (self._keeps_rows and other._keeps_rows):
             raise StoreError(

@@ -1,0 +1,175 @@
+"""The laws of a store, as a state machine: whatever happens to it in whatever order, its model is
+that of the rows that survive."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+
+from tallybayes import NaiveBayes, TextNB, store
+from tallybayes.errors import LabelConflict, StoreError
+
+KEY = b"a key that all stores share"
+IDS = st.integers(0, 11)
+LABELS = st.sampled_from(["a", "b", "c"])
+WEIGHTS = st.sampled_from([1.0, 1.0, 2.0, 7.0])
+VALUES = st.one_of(
+    st.none(),
+    st.sampled_from(["x", "y", "ä", ""]),
+    st.integers(-3, 3),
+    st.sampled_from([0.5, -0.25, 1e6]),
+    st.booleans(),
+)
+ROWS = st.dictionaries(st.sampled_from(["p", "q", "r"]), VALUES, min_size=1, max_size=3)
+DOCUMENTS = st.lists(st.sampled_from(["red", "blue", "green sea"]), max_size=4).map(" ".join)
+
+Opened = Callable[[], store.Store]
+
+
+class StoreLaws(RuleBasedStateMachine):
+    """Two handles of one store, another store beside it, and what they should hold."""
+
+    documents = False
+    numbers = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.alive: dict[int, tuple[Any, str, float, str | None]] = {}
+        self.dead: set[int] = set()
+        self.n_stores = 0
+
+    # ---- what a subclass gives -------------------------------------------------------------------
+    def new_url(self) -> str:
+        self.n_stores += 1
+        return str(Path(self.folder.name, f"{self.n_stores}.db"))
+
+    def opened(self, url: str, create: bool = False) -> store.Store:
+        model: Any = (
+            TextNB(model="multinomial", analyzer="word") if self.documents else NaiveBayes()
+        )
+        return store.open(url, create=model if create else None, key=KEY, synchronous="normal")
+
+    # ---- what happens ----------------------------------------------------------------------------
+    @initialize()
+    def begin(self) -> None:
+        self.url = self.new_url()
+        self.handles = [self.opened(self.url, create=True), self.opened(self.url)]
+
+    def row(self, data: st.DataObject) -> Any:
+        return data.draw(DOCUMENTS if self.documents else ROWS)
+
+    @rule(data=st.data(), which=st.integers(0, 1), ids=st.lists(IDS, min_size=1, max_size=4))
+    def learn(self, data: st.DataObject, which: int, ids: list[int]) -> None:
+        ids = list(dict.fromkeys(ids))
+        rows = [self.row(data) for _ in ids]
+        labels = [data.draw(LABELS) for _ in ids]
+        weights = [data.draw(WEIGHTS) for _ in ids]
+        subjects = [data.draw(st.sampled_from(["ann", "bob", None])) for _ in ids]
+        new = [i for i in ids if i not in self.alive and i not in self.dead]
+        given = {"ids": ids, "weights": weights, "subjects": subjects}
+        conflict = any(
+            i in self.alive and self.alive[i][1] != label
+            for i, label in zip(ids, labels, strict=True)
+        )
+        if conflict:
+            with pytest.raises(LabelConflict):
+                self.handles[which].learn(rows, labels, **given)
+            return
+        found = self.handles[which].learn(rows, labels, **given)
+        assert sorted(found.new) == sorted(new)
+        assert sorted(found.repeated) == sorted(set(ids) & self.alive.keys())
+        assert sorted(found.forgotten) == sorted(set(ids) & self.dead)
+        for i, *row in zip(ids, rows, labels, weights, subjects, strict=True):
+            if i in new:
+                self.alive[i] = tuple(row)  # type: ignore[assignment]
+
+    @rule(which=st.integers(0, 1), ids=st.lists(IDS, min_size=1, max_size=3, unique=True))
+    def forget(self, which: int, ids: list[int]) -> None:
+        found = self.handles[which].forget(ids=ids)
+        assert found.rows == len(self.alive.keys() & set(ids))
+        for i in ids:
+            self.alive.pop(i, None)
+            self.dead.add(i)
+
+    @rule(which=st.integers(0, 1), subject=st.sampled_from(["ann", "bob", "eve"]))
+    def forget_subject(self, which: int, subject: str) -> None:
+        gone = [i for i, row in self.alive.items() if row[3] == subject]
+        assert self.handles[which].forget(subjects=[subject]).rows == len(gone)
+        for i in gone:
+            del self.alive[i]
+            self.dead.add(i)
+
+    @precondition(lambda self: self.alive)
+    @rule(data=st.data(), which=st.integers(0, 1), label=LABELS)
+    def relabel(self, data: st.DataObject, which: int, label: str) -> None:
+        i = data.draw(st.sampled_from(sorted(self.alive)))
+        row, old, weight, subject = self.alive[i]
+        found = self.handles[which].relabel([i], [label])
+        assert (found.changed, found.unchanged) == (([], [i]) if label == old else ([i], []))
+        self.alive[i] = (row, label, weight, subject)
+
+    @rule(which=st.integers(0, 1))
+    def refresh(self, which: int) -> None:
+        self.handles[which].refresh()
+
+    @rule(which=st.integers(0, 1))
+    def snapshot(self, which: int) -> None:
+        self.handles[which].snapshot()
+
+    @rule(which=st.integers(0, 1))
+    def reopen(self, which: int) -> None:
+        self.handles[which].close()
+        self.handles[which] = self.opened(self.url)
+
+    @rule(which=st.integers(0, 1))
+    def compact(self, which: int) -> None:
+        self.handles[which].compact()
+
+    @rule(data=st.data(), ids=st.lists(IDS, min_size=1, max_size=4, unique=True))
+    def merge(self, data: st.DataObject, ids: list[int]) -> None:
+        url = self.new_url()
+        with self.opened(url, create=True) as other:
+            rows = [self.row(data) for _ in ids]
+            labels = [self.alive[i][1] if i in self.alive else data.draw(LABELS) for i in ids]
+            other.learn(rows, labels, ids=ids)
+            gone = data.draw(st.sampled_from(ids))
+            other.forget(ids=[gone])
+            self.handles[0].merge(other)
+        for i, row, label in zip(ids, rows, labels, strict=True):
+            if i == gone:
+                self.alive.pop(i, None)
+                self.dead.add(i)
+            elif i not in self.alive and i not in self.dead:
+                self.alive[i] = (row, label, 1.0, None)
+
+    # ---- what holds ------------------------------------------------------------------------------
+    @rule(which=st.integers(0, 1))
+    def holds_the_rows_that_survive(self, which: int) -> None:
+        handle = self.handles[which]
+        if not self.alive:
+            with pytest.raises(StoreError, match="holds no rows"):
+                handle.model()
+            return
+        rows, labels, weights, _ = map(list, zip(*self.alive.values(), strict=True))
+        expected = handle._declaration.counter().partial_fit(rows, labels, sample_weight=weights)
+        found = handle.model()
+        assert found.tally_ == expected.tally_
+        assert found.classes_.tolist() == expected.classes_.tolist()
+
+    @rule(which=st.integers(0, 1))
+    def verify(self, which: int) -> None:
+        assert self.handles[which].verify().rows == len(self.alive)
+
+    def teardown(self) -> None:
+        for which, handle in enumerate(getattr(self, "handles", [])):
+            self.holds_the_rows_that_survive(which)
+            handle.verify()
+            handle.close()
+        self.folder.cleanup()
