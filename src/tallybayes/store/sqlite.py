@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -222,17 +221,17 @@ class SQLiteLedger(Ledger):
 
     # ---- files -----------------------------------------------------------------------------------
     def erase(self) -> str | None:
-        until = time.monotonic() + ERASING
-        while True:
+        try:
+            self.run(f"PRAGMA busy_timeout = {int(1000 * ERASING)}")
             busy = self.run("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-            if not busy:
-                return None
-            if time.monotonic() > until:
-                return (
-                    f"another process reads {self.path} in a long transaction, and its write-ahead "
-                    "log still holds them"
-                )
-            time.sleep(0.02)
+        finally:
+            self.run(f"PRAGMA busy_timeout = {int(1000 * PATIENCE)}")
+        if not busy:
+            return None
+        return (
+            f"another process reads {self.path} in a long transaction, and its write-ahead log "
+            "still holds them"
+        )
 
     def vacuum(self) -> None:
         try:

@@ -1,0 +1,155 @@
+"""Processes that are killed while they learn, forget and compact; and what must hold afterwards.
+
+A process writes a line to a pipe before it begins a call and after the store has acknowledged it.
+The reader of the pipes therefore knows of each row that it is counted, that it is not, or, of the
+call that was cut off, that both may be.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from typing import Any
+
+from tallybayes import NaiveBayes, store
+from tallybayes.store.events import hashed
+
+__all__ = ["check_crashes", "work"]
+
+GROUP = 7  # rows of a call
+
+
+def row_of(number: int) -> dict[str, Any]:
+    """The row of an id."""
+    return {"word": f"w{number % 13}", "n": number % 5}
+
+
+def label_of(number: int) -> str:
+    return "spam" if number % 3 else "ham"
+
+
+def work(url: str, seed: int, first: int) -> None:
+    """Learns, forgets, takes snapshots and compacts until it is killed."""
+    mine = random.Random(seed)
+    live: list[int] = []
+    with store.open(url) as mail:
+        for begin in range(first, first + 10**6, GROUP):
+            ids = list(range(begin, begin + GROUP))
+            print(f"learn {begin}", flush=True)
+            mail.learn([row_of(i) for i in ids], [label_of(i) for i in ids], ids=ids)
+            print(f"done {begin}", flush=True)
+            live += ids
+            if mine.random() < 0.3:
+                gone = mine.sample(live, 3)
+                print("forget " + " ".join(map(str, gone)), flush=True)
+                mail.forget(ids=gone)
+                print("done", flush=True)
+                live = [i for i in live if i not in gone]
+            if mine.random() < 0.1:
+                mail.refresh()
+                mail.snapshot()
+            if mine.random() < 0.05:
+                mail.compact()
+
+
+def _log(text: bytes) -> tuple[set[int], set[int], set[int]]:
+    """Of the lines of a process: ids that are counted, that are not, and of which it is unknown."""
+    counted, gone, unknown = set(), set(), set()
+    pending: list[str] | None = None
+    lines = text.decode().split("\n")[:-1]
+    for line in lines:
+        words = line.split()
+        if words[0] != "done":
+            pending = words
+            continue
+        assert pending is not None
+        if pending[0] == "learn":
+            counted |= set(range(int(pending[1]), int(pending[1]) + GROUP))
+        else:
+            gone |= set(map(int, pending[1:]))
+        pending = None
+    if pending is not None:
+        first = int(pending[1])
+        unknown = (
+            set(range(first, first + GROUP))
+            if pending[0] == "learn"
+            else {int(word) for word in pending[1:]}
+        )
+    return counted - gone, gone, unknown
+
+
+def check_crashes(url: str, n_kills: int, *, n_processes: int = 4, seed: int = 0) -> int:
+    """Kills processes at random moments; checks every acknowledged event after each round.
+
+    Parameters
+    ----------
+    url : str
+        A store that is there.
+    n_kills : int
+        How many processes are killed in all.
+    n_processes : int, default=4
+        How many work at a time.
+    seed : int, default=0
+        Of the moments.
+
+    Returns
+    -------
+    int
+        How many rows were acknowledged and survived.
+    """
+    mine = random.Random(seed)
+    counted: set[int] = set()
+    gone: set[int] = set()
+    unknown: set[int] = set()
+    killed = 0
+    code = "import sys; from store.crashes import work; work(sys.argv[1], *map(int, sys.argv[2:]))"
+    path = os.pathsep.join(sys.path)
+    while killed < n_kills:
+        running = []
+        for _ in range(min(n_processes, n_kills - killed)):
+            first = killed * 10**6
+            command = [sys.executable, "-P", "-c", code, url, str(killed), str(first)]
+            running.append(
+                subprocess.Popen(
+                    command, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": path}
+                )
+            )
+            killed += 1
+        started = []
+        for process in running:  # until each one has begun
+            assert process.stdout is not None
+            started.append(process.stdout.readline())
+        until = time.monotonic() + mine.uniform(0.0, 0.4)
+        time.sleep(max(0.0, until - time.monotonic()))
+        for process in running:
+            process.send_signal(signal.SIGKILL)
+            time.sleep(mine.uniform(0.0, 0.02))
+        for process, line in zip(running, started, strict=True):
+            assert process.stdout is not None
+            found = _log(line + process.stdout.read())
+            process.wait()
+            process.stdout.close()
+            assert process.returncode == -signal.SIGKILL, process.returncode
+            counted |= found[0]
+            gone |= found[1]
+            unknown |= found[2]
+        with store.open(url) as mail:
+            mail.verify()
+            hashes = {hashed(i, mail.key, "id"): i for i in counted | gone | unknown}
+            with mail._reader.reading():
+                live = {event.id for event in mail._reader.events() if event.label is not None}
+            assert live <= hashes.keys(), "an event that no process has asked for"
+            held = {i for value, i in hashes.items() if value in live}
+            assert counted - unknown <= held, f"lost: {sorted(counted - unknown - held)[:9]}"
+            assert not held & (gone - unknown), f"came back: {sorted(held & (gone - unknown))[:9]}"
+            rows = sorted(held)
+            expected = NaiveBayes().fit(list(map(row_of, rows)), list(map(label_of, rows)))
+            assert mail.model().tally_ == expected.tally_
+        gone |= unknown - held
+        counted = (counted | unknown) & held
+        unknown = set()
+    return len(counted)
