@@ -73,13 +73,17 @@ def _special(value: Any) -> Any:
         return _plain(value.item())
     if isinstance(value, np.datetime64):
         return None if np.isnat(value) else _special(value.astype("datetime64[us]").item())
+    if type(value).__name__ in ("NAType", "NaTType"):  # of pandas
+        return None
     if isinstance(value, date):
         return [value.isoformat()]
     if isinstance(value, numbers.Real):
         return _plain(float(value))
-    if type(value).__name__ in ("NAType", "NaTType"):  # of pandas
-        return None
-    raise StoreError(
+    raise _no_scalar(value)
+
+
+def _no_scalar(value: Any) -> StoreError:
+    return StoreError(
         f"a row holds {value!r}, a {type(value).__name__}: a store keeps strings, numbers, "
         "booleans, dates and missing values. Convert it, or leave the column out"
     )
@@ -113,7 +117,11 @@ def _columns_of(row: Mapping[Any, Any], known: Mapping[str, str], new: dict[str,
                         "rescale the column"
                     )
             elif isinstance(value, date | np.datetime64):
+                if value != value:  # NaT
+                    continue
                 kind = "date"
+            elif isinstance(value, list | tuple | dict):
+                raise _no_scalar(value)
         held = known.get(name) or new.get(name)
         if held is None:
             if not isinstance(name, str):

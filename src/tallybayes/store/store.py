@@ -588,7 +588,7 @@ class Store:
                 if label not in known:
                     raise StoreError(
                         f"the label {label!r} is not declared; the classes of this store are "
-                        f"{listed(map(str, known))}: correct the label"
+                        f"{listed(sorted(map(str, known)))}: correct the label"
                     )
         if declared.declares_families:
             declared.counter().partial_fit(rows, labels)
