@@ -155,10 +155,13 @@ class PostgresLedger(Ledger):
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        if self.connection.closed:
-            self._connect()
+        begin = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+        try:
+            self.connection.execute(begin)
+        except self.psycopg.OperationalError:  # the connection was lost since the last call
+            self.reconnect()
+            self.connection.execute(begin)
         with self._telling():
-            self.connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             try:
                 yield
             finally:
