@@ -6,7 +6,8 @@ import random
 import shutil
 from pathlib import Path
 
-from store.crashes import GROUP, check_crashes, label_of, row_of
+from benchmarks.store.crashes import GROUP, check_crashes, label_of, row_of
+
 from tallybayes import NaiveBayes, store
 
 

@@ -106,7 +106,8 @@ def check_crashes(url: str, n_kills: int, *, n_processes: int = 4, seed: int = 0
     gone: set[int] = set()
     unknown: set[int] = set()
     killed = 0
-    code = "import sys; from store.crashes import work; work(sys.argv[1], *map(int, sys.argv[2:]))"
+    code = "import sys; from benchmarks.store import crashes; "
+    code += "crashes.work(sys.argv[1], *map(int, sys.argv[2:]))"
     path = os.pathsep.join(sys.path)
     while killed < n_kills:
         running = []

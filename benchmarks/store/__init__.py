@@ -1,0 +1,1 @@
+"""Stores: how fast they learn beside a bare INSERT, and what crashes leave of them."""

@@ -1,0 +1,111 @@
+"""``python -m benchmarks store``: stores under load, and stores whose processes are killed."""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+from benchmarks.bayes.page import Page
+from benchmarks.machine import machine_record
+from benchmarks.pages import recorded_command
+from benchmarks.store.crashes import check_crashes
+from benchmarks.store.load import BARS, WRITERS_BAR, database, measured, writers
+from tallybayes import NaiveBayes, store
+
+__all__ = ["main"]
+
+RESULTS = Path(__file__).resolve().parents[1] / "results"
+KILLS = 500
+DATABASES = ["SQLite", "PostgreSQL"]
+
+
+def say(text: str) -> None:
+    """Progress, on standard error."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def main(argv: list[str]) -> int:
+    """Measures or kills; 1 where a bar is missed or an event was lost."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks store", description=__doc__)
+    parser.add_argument("what", nargs="?", choices=["load", "crashes"], default="load")
+    parser.add_argument("--databases", nargs="+", choices=DATABASES, default=DATABASES)
+    parser.add_argument("--kills", type=int, default=KILLS, help="processes that are killed")
+    parser.add_argument("--seed", type=int, default=0, help="of the moments")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="the folder of the page")
+    options = parser.parse_args(argv)
+    machine = machine_record(["psycopg"])
+    if options.what == "load":
+        page, stood = _load(options.databases)
+        partly = "" if options.databases == DATABASES else "one database"
+    else:
+        page, stood = _crashes(options.databases, options.kills, options.seed)
+        partly = "" if options.kills >= KILLS else f"{options.kills} of {KILLS}"
+    page.publish(options.out, recorded_command("store", argv), machine, partly)
+    return int(not stood)
+
+
+def _load(databases: list[str]) -> tuple[Page, bool]:
+    rates = []
+    for name in databases:
+        for how in BARS:
+            rates.append(measured(name, how))
+            say(f"{rates[-1]}")
+    stood = all(rate.share >= BARS[rate.how] for rate in rates)
+    cells = [
+        [
+            rate.database,
+            rate.how,
+            f"{rate.bare:,.0f}",
+            f"{rate.ours:,.0f}",
+            f"{rate.share:.2f}",
+            f"{BARS[rate.how]}",
+        ]
+        for rate in rates
+    ]
+    header = ["database", "calls", "bare INSERT", "store", "share", "bar"]
+    tables = [("Rows a second.", header, cells)]
+    record = {"rates": [rate._asdict() for rate in rates]}
+    verdicts = [
+        "- A bare INSERT writes the bytes that the store keeps, with the same durability; both "
+        "take turns. The store encodes rows, hashes ids, and refuses those that it has.",
+    ]
+    if "PostgreSQL" in databases:
+        times = [(writers(1), writers(4)) for _ in range(3)]
+        factor = statistics.median(four / one for one, four in times)
+        say(f"four writers: {factor:.2f} times one")
+        stood &= factor >= WRITERS_BAR
+        verdicts.append(
+            f"- Four processes that learn hundreds in PostgreSQL: {factor:.2f} times the rows of "
+            f"one (bar: {WRITERS_BAR})."
+        )
+        record["writers"] = times
+    return Page("store-load", "A store under load", verdicts, tables, record), stood
+
+
+def _crashes(databases: list[str], kills: int, seed: int) -> tuple[Page, bool]:
+    verdicts, record = [], {}
+    for name in databases:
+        begin = time.perf_counter()
+        with _url(name) as url:
+            store.open(url, create=NaiveBayes()).close()
+            survived = check_crashes(url, kills, seed=seed)
+        seconds = time.perf_counter() - begin
+        say(f"{name}: {kills} kills, {survived:,} rows, {seconds:,.0f} s")
+        verdicts.append(
+            f"- {name}: {kills} processes of four at a time, killed by SIGKILL while they "
+            f"learned, forgot and compacted, in {seconds:,.0f} s. {survived:,} acknowledged rows "
+            "are counted once each, forgotten ones not at all; the ledger was verified after each "
+            "round."
+        )
+        record[name] = survived
+    return Page("store-crashes", "Processes killed while they write", verdicts, [], record), True
+
+
+@contextmanager
+def _url(name: str):  # type: ignore[no-untyped-def]
+    with database(name) as (url, _):
+        yield url
