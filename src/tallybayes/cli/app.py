@@ -240,7 +240,7 @@ def _main(
     pass
 
 
-def _add(name: str, run: Callable[..., None]) -> None:
+def _add(name: str, run: Callable[..., None], group: typer.Typer = app) -> None:
     """Makes a function a command, with the option -q."""
     signature = inspect.signature(run, eval_str=True)
     option = typer.Option("--quiet", "-q", metavar="", help="Print errors and results only.")
@@ -264,7 +264,7 @@ def _add(name: str, run: Callable[..., None]) -> None:
     command.__annotations__ = {p.name: p.annotation for p in parameters}
     text, _, examples = inspect.cleandoc(run.__doc__ or "").partition("\n\nExamples:\n")
     epilog = f"Examples:\n{inspect.cleandoc(examples)}" if examples else None
-    app.command(name, cls=PlainCommand, help=text, epilog=epilog)(command)
+    group.command(name, cls=PlainCommand, help=text, epilog=epilog)(command)
 
 
 COMMANDS = {
@@ -288,3 +288,15 @@ examples at its end. A command is a file and a line here."""
 
 for name, module in COMMANDS.items():
     _add(name, getattr(import_module(module), name))
+
+stores: typer.Typer = typer.Typer(
+    cls=PlainGroup,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Stores: events that processes share, counted once and forgotten by id.",
+    epilog="Examples:\ntallybayes store init mail.db --model text",
+)
+for run in import_module("tallybayes.cli.store").COMMANDS:
+    _add(run.__name__, run, stores)
+app.add_typer(stores, name="store")

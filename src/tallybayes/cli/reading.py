@@ -472,7 +472,7 @@ def _need_files(given: dict[str, Any]) -> None:
 
     if "model" in given:
         need_model(given["model"])
-    for path in given.get("data", ()):
+    for path in given.get("data") or ():
         need_data(path)
 
 

@@ -348,6 +348,43 @@ class Store:
         fold = self._fold
         return 0 if fold is None else fold.version
 
+    @property
+    def learns_documents(self) -> bool:
+        """Whether rows are documents, each a string."""
+        return self._declaration.documents
+
+    def summary(self) -> dict[str, Any]:
+        """Say what the store holds.
+
+        Returns
+        -------
+        dict
+            The store and its model, how many rows it counts, by label what they weigh, ids of
+            forgotten rows, the newest version and that of the snapshot.
+        """
+        with self._read_lock, self._reader.reading():
+            ledger = self._reader
+            horizon = ledger.horizon()
+            weights = ledger.count_rows(horizon)
+            rows, ids = ledger.run(
+                "SELECT count(label), count(*) - count(label) FROM tally_ledger WHERE v <= ?",
+                (horizon,),
+            ).fetchone()
+            state = ledger.snapshot(counts=False)
+        return {
+            "store": self.url,
+            "model": repr(self._declaration.model),
+            "ledger": "rows" if self._keeps_rows else "ids",
+            "half_life": self._declaration.half_life,
+            "keep_days": self._days.get("keep_days"),
+            "keep_ids": self._days.get("keep_ids"),
+            "rows": rows,
+            "weights": {str(decoded_label(label)): w for label, w in sorted(weights.items())},
+            "forgotten_ids": ids,
+            "version": horizon,
+            "snapshot": state.version,
+        }
+
     def __enter__(self) -> Self:
         return self
 
@@ -536,6 +573,90 @@ class Store:
         if found is not None:
             return found  # type: ignore[no-any-return]
         return Learned(len(events), [] if ids is None else ids, again, [], work.version)
+
+    def learn_from(
+        self,
+        source: Any,
+        target: str | None = None,
+        *,
+        id: str | None = None,
+        subject: str | None = None,
+        weight: str | None = None,
+        time: str | None = None,
+    ) -> Learned:
+        """Count the rows of files, all of them or none; see :meth:`learn`.
+
+        Parameters
+        ----------
+        source : path, list of paths, Rows or DocumentSource
+            CSV, JSON lines, Parquet, Arrow, Excel; of :func:`tallybayes.documents`, documents,
+            whose ids are their names where they have names.
+        target : str, optional
+            The column of the labels.
+        id, subject, weight, time : str, optional
+            Columns that are not learned from: ids, subjects, weights, and times in seconds since
+            1970 or ISO 8601.
+
+        Returns
+        -------
+        Learned
+            Which rows are new.
+        """
+        given = self._read(source, target, ids=id, subjects=subject, weights=weight, times=time)
+        return self.learn(given.pop("rows"), given.pop("labels"), **given)
+
+    def forget_from(
+        self, source: Any, *, id: str | None = None, subject: str | None = None
+    ) -> Forgotten:
+        """Forget the rows whose ids, or subjects, stand in a column of files; see :meth:`forget`.
+
+        Parameters
+        ----------
+        source : path, list of paths or Rows
+            CSV, JSON lines, Parquet, Arrow or Excel.
+        id, subject : str, optional
+            The column, one of the two.
+
+        Returns
+        -------
+        Forgotten
+            How many rows were removed.
+        """
+        if (id is None) == (subject is None):
+            raise StoreError("forget_from takes id= or subject=, one of the two")
+        given = self._read(source, None, ids=id, subjects=subject)
+        rows = None if self._keeps_rows else given["rows"]
+        return self.forget(ids=given.get("ids"), subjects=given.get("subjects"), rows=rows)
+
+    def relabel_from(self, source: Any, target: str, *, id: str) -> Relabelled:
+        """Give rows the labels that files hold for their ids; see :meth:`relabel`.
+
+        Parameters
+        ----------
+        source : path, list of paths or Rows
+            CSV, JSON lines, Parquet, Arrow or Excel.
+        target : str
+            The column of the labels.
+        id : str
+            The column of the ids.
+
+        Returns
+        -------
+        Relabelled
+            Which labels have changed.
+        """
+        given = self._read(source, target, ids=id)
+        rows = None if self._keeps_rows else given["rows"]
+        return self.relabel(given["ids"], given["labels"], rows=rows)
+
+    def _read(self, source: Any, target: str | None, **beside: str | None) -> dict[str, Any]:
+        """The rows of a source, with columns beside them."""
+        from tallybayes.sources import open_rows  # which imports Arrow
+        from tallybayes.store.files import read
+
+        if isinstance(source, str | os.PathLike | list):
+            source = open_rows(source)
+        return read(source, target, beside, self._columns, self._facts.get(LABEL))
 
     def _learn(
         self,
