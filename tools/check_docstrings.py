@@ -33,6 +33,7 @@ PUBLIC = (
     "tallybayes.plots",
     "tallybayes.sources",
     "tallybayes.testing",
+    "tallybayes.store",
     "tallybayes.text",
 )
 VALUES = ("tallybayes.families", "tallybayes.distributions")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Annotated, Any, Literal
 
 import typer
@@ -44,7 +45,8 @@ def _said(command: str, result: Any, json: bool, **more: Any) -> None:
     """Prints what a call has done: a result's fields, lists by their lengths."""
     from tallybayes.cli.console import document, say
 
-    found = {**(result._asdict() if result is not None else {}), **more}
+    fields = [] if result is None else inspect.get_annotations(type(result))
+    found = {name: getattr(result, name) for name in fields} | more
     found = {name: len(v) if isinstance(v, list) else v for name, v in found.items()}
     if json:
         document(f"store {command}", found)

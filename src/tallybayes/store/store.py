@@ -296,6 +296,15 @@ class Store:
 
     :func:`open` gives one. Every call is one transaction: all of it is kept, or nothing. Threads
     may share a store, and their calls share commits.
+
+    Parameters
+    ----------
+    writer, reader : Ledger
+        Two connections.
+    settings : dict of str to bytes
+        What was decided when the store was made.
+    key : bytes or None
+        The secret of the hashes, where the store does not keep it.
     """
 
     def __init__(
