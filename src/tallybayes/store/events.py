@@ -11,6 +11,7 @@ import math
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -99,9 +100,15 @@ _encode = json.JSONEncoder(
 ).encode
 
 
+STRINGS = frozenset({str, bool})
+
+
 def _columns_of(row: Mapping[Any, Any], known: Mapping[str, str], new: dict[str, str]) -> None:
     """Refuses numbers that could not be counted with others, and dates among other values; adds
     columns that nothing is known of to `new`."""
+    strings = STRINGS.issuperset(map(type, row.values()))
+    if strings and known.keys() >= row.keys() and "date" not in map(known.get, row):
+        return
     for name, value in row.items():
         kind, of = "value", type(value)
         if of is not str and of is not bool:
@@ -310,6 +317,14 @@ def encoded_label(label: Any) -> str:
     StoreError
         For a missing label, or one of another type.
     """
+    try:
+        return _encoded_label(label)
+    except TypeError:  # a list, which cannot be a key
+        raise _no_label(label) from None
+
+
+@lru_cache(4096, typed=True)
+def _encoded_label(label: Any) -> str:
     if isinstance(label, np.generic):
         label = label.item()
     if isinstance(label, float) and label.is_integer():
@@ -317,10 +332,7 @@ def encoded_label(label: Any) -> str:
     if isinstance(label, float) and not math.isfinite(label):
         label = None
     if not isinstance(label, str | bool | int | float):
-        raise StoreError(
-            f"a label is a string, a boolean or a finite number, got {label!r}: leave rows without "
-            "a label out"
-        )
+        raise _no_label(label)
     text = _encode(label)
     if not text.isascii():
         try:
@@ -328,6 +340,13 @@ def encoded_label(label: Any) -> str:
         except UnicodeEncodeError:
             raise StoreError(f"the label {label!r} is no valid Unicode: decode it first") from None
     return text
+
+
+def _no_label(label: Any) -> StoreError:
+    return StoreError(
+        f"a label is a string, a boolean or a finite number, got {label!r}: leave rows without "
+        "a label out"
+    )
 
 
 def kind_of_label(text: str) -> str:
@@ -388,10 +407,10 @@ def hashed(value: Any, key: bytes, what: str) -> bytes:
         value = value.item()
     if isinstance(value, str):
         text = value.encode("utf-8", "surrogatepass")
+    elif isinstance(value, int) and not isinstance(value, bool):
+        text = b"%d" % value
     elif isinstance(value, bytes):
         text = value
-    elif isinstance(value, int) and not isinstance(value, bool):
-        text = str(value).encode()
     else:
         raise StoreError(f"an {what} is a string, bytes or a whole number, got {value!r}"[:200])
     if len(text) > MAX_ID:
@@ -399,7 +418,15 @@ def hashed(value: Any, key: bytes, what: str) -> bytes:
             f"an {what} has {len(text):,} bytes; at most {MAX_ID:,} are taken: give a key of the "
             "row, not its content"
         )
-    return blake2b(text, digest_size=16, key=key, person=what.encode()).digest()
+    keyed = _keyed(key, what).copy()
+    keyed.update(text)
+    return keyed.digest()
+
+
+@lru_cache
+def _keyed(key: bytes, what: str) -> Any:
+    """A hash that has read its key."""
+    return blake2b(digest_size=16, key=key, person=what.encode())
 
 
 def seconds_of(time: Any) -> float:

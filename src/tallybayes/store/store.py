@@ -727,7 +727,7 @@ class Store:
     def _need_kind(self, encoded_labels: list[str], facts: dict[str, str]) -> None:
         """Raises for labels of several kinds; the first kind of all is a new fact."""
         held = self._facts.get(LABEL)
-        for kind in set(map(kind_of_label, encoded_labels)):
+        for kind in set(map(kind_of_label, set(encoded_labels))):
             if held is None:
                 held = facts[LABEL] = kind
             if kind != held:
