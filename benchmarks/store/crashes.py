@@ -13,9 +13,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from tallybayes import NaiveBayes, store
+from tallybayes.errors import UnfinishedForget
 from tallybayes.store.events import hashed
 
 __all__ = ["check_crashes", "work"]
@@ -46,14 +49,24 @@ def work(url: str, seed: int, first: int) -> None:
             if mine.random() < 0.3:
                 gone = mine.sample(live, 3)
                 print("forget " + " ".join(map(str, gone)), flush=True)
-                mail.forget(ids=gone)
+                _finished(partial(mail.forget, ids=gone))
                 print("done", flush=True)
                 live = [i for i in live if i not in gone]
             if mine.random() < 0.1:
                 mail.refresh()
                 mail.snapshot()
             if mine.random() < 0.05:
-                mail.compact()
+                _finished(mail.compact)
+
+
+def _finished(call: Callable[[], Any]) -> None:
+    """Calls until no other process prevents it from emptying the write-ahead log."""
+    while True:
+        try:
+            call()
+            return
+        except UnfinishedForget:
+            pass
 
 
 def _log(text: bytes) -> tuple[set[int], set[int], set[int]]:

@@ -79,6 +79,20 @@ def test_ageing_commutes_with_forgetting_and_merging(tmp_path: Path, now: list[f
         assert np.allclose(found.predict_proba(ROWS), expected.predict_proba(ROWS), rtol=1e-9)
 
 
+def test_an_event_that_has_aged_to_nothing_is_forgotten(tmp_path: Path, now: list[float]) -> None:
+    with store.open(tmp_path / "x.db", create=NaiveBayes(), half_life=0.01) as days:
+        days.learn(ROWS[:2], ["dry", "old"], ids=[0, 1], times=[TIMES[39], TIMES[39]])
+        days.refresh()
+        days.snapshot()
+        days.learn(ROWS[2:4], ["dry", "rain"], ids=[2, 3], times=[TIMES[0], TIMES[20]])
+        days.model()
+        days.snapshot()
+        days.relabel([3], ["dry"])
+        assert days.forget(ids=[0, 1]).rows == 2
+        assert days.model().classes_.tolist() == ["dry"]
+        assert days.verify().rows == 2
+
+
 def test_rows_and_ids_are_kept_for_so_many_days(tmp_path: Path, now: list[float]) -> None:
     with store.open(tmp_path / "x.db", create=NaiveBayes(), keep_days=10, keep_ids=5) as days:
         days.learn(ROWS, LABELS, ids=range(40), times=TIMES)
@@ -125,7 +139,7 @@ def test_a_store_of_ids_counts_the_same(tmp_path: Path) -> None:
         days.snapshot()
         days.compact()
         assert other.model() == NaiveBayes().fit(rows, labels)
-        other.verify()
+        assert other.verify().rows == 39
         for call in (
             lambda: days.forget(ids=[4]),
             lambda: days.relabel([4], ["dry"]),
@@ -136,6 +150,9 @@ def test_a_store_of_ids_counts_the_same(tmp_path: Path) -> None:
         with pytest.raises(NegativeTally):
             days.forget(ids=[4], rows=[{"sky": "never seen"}])
         assert days.model() == NaiveBayes().fit(rows, labels)
+        days.import_(NaiveBayes().fit(ROWS[:6], LABELS[:6]))
+        assert days.model().tally_ == NaiveBayes().fit(rows + ROWS[:6], labels + LABELS[:6]).tally_
+        assert days.verify().rows == 39
 
 
 # ---- threads -------------------------------------------------------------------------------------

@@ -151,7 +151,11 @@ def test_what_a_declared_family_refuses_is_not_kept(tmp_path: Path) -> None:
             found.learn([{"n": -1}], ["u"])
         assert found.model().class_count_.tolist() == [1.0, 1.0]
     with store.open(tmp_path / "x.db") as found:
-        assert found.model().get_params()["columns"] == {"n": Poisson()}
+        found.learn([{"n": 2}], ["u"], ids=["x"])
+        assert found.relabel(["x"], ["v"]).changed == ["x"]
+        assert found.model() == NaiveBayes({"n": Poisson()}).fit(
+            [{"n": 1}, {"n": 4}, {"n": 2}], ["u", "v", "v"]
+        )
 
 
 # ---- files that are no stores, and options that do not fit ---------------------------------------
@@ -163,6 +167,7 @@ def test_what_a_declared_family_refuses_is_not_kept(tmp_path: Path) -> None:
         ({"create": NaiveBayes(class_weight="balanced")}, "with_class_weight"),
         ({"create": TextNB(idf=True, model="multinomial")}, "leave idf="),
         ({"create": WeightedNaiveBayes(), "ledger": "ids"}, "does not keep"),
+        ({"create": NaiveBayes(class_prior=[0.5, 0.5])}, "with classes="),
         ({"create": NaiveBayes(), "half_life": -1}, "half_life is a number of days"),
         ({"create": NaiveBayes(), "keep_ids": 0}, "keep_ids is a number of days"),
         ({"create": NaiveBayes(), "key": b"short"}, "16 to 64 bytes"),
@@ -208,6 +213,18 @@ def test_other_files_are_no_stores(tmp_path: Path) -> None:
         store.open(empty)
     with pytest.raises(StoreError, match="there is no folder"):
         store.open(tmp_path / "none" / "x.db", create=NaiveBayes())
+
+
+def test_a_stranger_s_store_runs_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+    store.open(path, create=NaiveBayes()).close()
+    with sqlite3.connect(path) as connection:
+        connection.execute(
+            "CREATE TRIGGER evil AFTER INSERT ON tally_ledger BEGIN DELETE FROM tally_ledger; END"
+        )
+    connection.close()
+    with pytest.raises(StoreError, match="the trigger 'evil', which no store has"):
+        store.open(path)
 
 
 def test_a_newer_format_is_refused(tmp_path: Path) -> None:

@@ -420,7 +420,8 @@ def hashed(value: Any, key: bytes, what: str) -> bytes:
         )
     keyed = _keyed(key, what).copy()
     keyed.update(text)
-    return keyed.digest()
+    found: bytes = keyed.digest()
+    return found
 
 
 @lru_cache

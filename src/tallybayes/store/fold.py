@@ -73,6 +73,12 @@ class Declaration:
                 "idf and unlabelled documents are decided by the first documents, and a store "
                 "counts events in any order: leave idf= and unlabelled= out"
             )
+        prior = getattr(model, "class_prior", None)
+        if prior is not None and model.classes is None:
+            raise StoreError(
+                "class_prior names a probability for each class, and rows may bring others: name "
+                "the classes of the store with classes="
+            )
         if half_life is not None and not (0.0 < half_life < math.inf):
             raise StoreError(f"half_life is a number of days above 0, got {half_life!r}")
         model._validate_params()

@@ -306,9 +306,21 @@ class Ledger(ABC):
         self.run("UPDATE tally_snapshot SET learned = learned + 1")
         return self.snapshot(counts=False).learned
 
-    def kept_parts(self) -> list[bytes]:
-        """Imported counts, which have no rows."""
-        found = self.run("SELECT counts FROM tally_parts WHERE kept = 1 ORDER BY v").fetchall()
+    def number_of_rows(self, until: int) -> int:
+        """How many rows are counted at a version."""
+        statement = "SELECT count(label) FROM tally_ledger WHERE v <= ?"
+        return int(self.run(statement, (until,)).fetchone()[0])
+
+    def number_of_tombstones(self) -> int:
+        """How many ids of forgotten rows are kept."""
+        statement = "SELECT count(id) - count(label) FROM tally_ledger WHERE id IS NOT NULL"
+        return int(self.run(statement).fetchone()[0])
+
+    def kept_parts(self, until: int) -> list[bytes]:
+        """Imported counts up to a version, which have no rows."""
+        found = self.run(
+            "SELECT counts FROM tally_parts WHERE kept = 1 AND v <= ? ORDER BY v", (until,)
+        ).fetchall()
         return [bytes(part[0]) for part in found]
 
     # ---- changes ---------------------------------------------------------------------------------

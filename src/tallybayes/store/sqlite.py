@@ -22,7 +22,7 @@ __all__ = ["SQLiteLedger"]
 
 APPLICATION = 0x7A117BA7  # of PRAGMA application_id, by which a file is known
 PATIENCE = 30.0  # seconds for which a writer waits for another one
-ERASING = 2.0  # seconds for which readers are waited for, after a forget
+ERASING = 5.0  # seconds for which readers are waited for, after a forget
 
 MIGRATIONS = (
     """
@@ -94,25 +94,32 @@ class SQLiteLedger(Ledger):
     def _open(self, create: bool, synchronous: str) -> None:
         run = self.connection.execute
         application = run("PRAGMA application_id").fetchone()[0]
-        found = run("PRAGMA user_version").fetchone()[0]
+        format = run("PRAGMA user_version").fetchone()[0]
         tables = run("SELECT count(*) FROM sqlite_master").fetchone()[0]
         if application != APPLICATION and (tables or not create):
             raise StoreError(
                 f"{self.path} is a database of SQLite, but no store of tallybayes: name another "
                 "file"
             )
-        if found > FORMAT:
+        if format > FORMAT:
             raise StoreError(
-                f"{self.path} is a store of format {found}, and this version of tallybayes reads "
+                f"{self.path} is a store of format {format}, and this version of tallybayes reads "
                 f"formats up to {FORMAT}: upgrade tallybayes"
+            )
+        run("PRAGMA trusted_schema = OFF")
+        strange = run("SELECT type, name FROM sqlite_master WHERE type IN ('trigger', 'view')")
+        if found := strange.fetchone():
+            raise StoreError(
+                f"{self.path} has the {found[0]} {found[1]!r}, which no store has: it could change "
+                "what is read. Drop it, or do not use the file"
             )
         run("PRAGMA secure_delete = ON")
         run(f"PRAGMA synchronous = {synchronous.upper()}")
-        if found < FORMAT:
+        if format < FORMAT:
             run("PRAGMA journal_mode = WAL")
             run("BEGIN IMMEDIATE")
-            found = run("PRAGMA user_version").fetchone()[0]  # another process may have been first
-            for script in MIGRATIONS[found:FORMAT]:
+            format = run("PRAGMA user_version").fetchone()[0]  # another process may have been first
+            for script in MIGRATIONS[format:FORMAT]:
                 for statement in filter(str.strip, script.split(";")):
                     run(statement)
             run(f"PRAGMA application_id = {APPLICATION}")
@@ -229,7 +236,7 @@ class SQLiteLedger(Ledger):
         if not busy:
             return None
         return (
-            f"another process reads {self.path} in a long transaction, and its write-ahead log "
+            f"another process reads or writes {self.path} all the time, and its write-ahead log "
             "still holds them"
         )
 
