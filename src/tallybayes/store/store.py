@@ -756,8 +756,8 @@ class Store:
         Raises
         ------
         UnfinishedForget
-            A StoreError: the rows are forgotten, but another process keeps their bytes in the write-ahead
-            log of SQLite. The same call again finishes it.
+            A StoreError: the rows are forgotten, but another process keeps their bytes in the
+            write-ahead log of SQLite. The same call again finishes it.
         StoreError
             For bad ids, or rows that are lacking; nothing has changed.
         """
