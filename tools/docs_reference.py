@@ -171,15 +171,25 @@ def command_line() -> str:
     lines += ["What `--help` prints, command by command. Exit codes: 0 success, 1 data or model"]
     lines += ["error, 2 usage error, 130 interrupted.", ""]
     try:
-        for name in ["", *group.list_commands(None)]:  # type: ignore[attr-defined, arg-type]
+        for name in ["", *_names(group)]:
             said = runner.invoke(app, [*name.split(), "--help"], prog_name="tallybayes").output
-            lines += [f"(command-{name or 'all'})=", f"## tallybayes {name}".rstrip(), ""]
+            anchor = name.replace(" ", "-") or "all"
+            lines += [f"(command-{anchor})=", f"## tallybayes {name}".rstrip(), ""]
             lines += ["```text", said.rstrip(), "```", ""]
     finally:
         os.environ.pop("COLUMNS")
         if kept is not None:
             os.environ["COLUMNS"] = kept
     return "\n".join(lines)
+
+
+def _names(group: Any) -> Iterator[str]:
+    """Each command of a group, and after it the commands of a group among them."""
+    for name in group.list_commands(None):
+        yield name
+        command = group.get_command(None, name)
+        if hasattr(command, "list_commands"):
+            yield from (f"{name} {inner}" for inner in _names(command))
 
 
 # ---- errors and warnings -------------------------------------------------------------------------

@@ -14,7 +14,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from tallybayes import NaiveBayes, store
@@ -129,7 +128,7 @@ def bare_postgres(url: str, step: int) -> Iterator[Write]:
 def database(name: str) -> Iterator[tuple[str, Callable[[str, int], Iterator[Write]]]]:
     """The URL of a new database, and a bare writer; PostgreSQL synchronises, as by default."""
     if name == "SQLite":
-        with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
+        with tempfile.TemporaryDirectory() as folder:
             yield f"{folder}/x.db", lambda url, step: bare_sqlite(f"{url}.bare", step)
         return
     from tests.servers import postgres
