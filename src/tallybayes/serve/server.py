@@ -1,0 +1,273 @@
+"""The process that listens: one worker, or several that share a socket and are replaced when they
+end, each with uvicorn.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import socket
+import ssl
+import tempfile
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from multiprocessing.connection import wait
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from tallybayes.errors import OptionError
+from tallybayes.serve.served import ModelSource, OfFile
+from tallybayes.serve.service import Service, Settings
+
+__all__ = ["configured", "listening", "serve", "source_of"]
+
+MIN_LIFE = 1.0  # seconds that a worker lives at least, or it is not replaced
+
+
+def source_of(model: str, name: str | None = None) -> Callable[[], ModelSource]:
+    """What opens a model, in each worker.
+
+    Parameters
+    ----------
+    model : str
+        A model file.
+    name : str, optional
+        By which clients call it; the name of the file without its ending by default.
+
+    Returns
+    -------
+    callable
+        Opens it.
+    """
+    if name is None:
+        name = os.path.basename(model).partition(".")[0] or "model"
+    return partial(OfFile, os.path.abspath(model), name)
+
+
+def listening(address: str) -> socket.socket:
+    """Bind an address.
+
+    Parameters
+    ----------
+    address : str
+        ``HOST:PORT``, ``[IPv6]:PORT``, or ``unix:PATH``; port 0 takes a free one.
+
+    Returns
+    -------
+    socket.socket
+        Bound, so that all workers accept from it.
+
+    Raises
+    ------
+    OptionError
+        If it is no address.
+    OSError
+        If it is taken.
+    """
+    if address.startswith("unix:"):
+        found = socket.socket(socket.AF_UNIX)
+        found.bind(address.removeprefix("unix:"))
+        return found
+    host, colon, port = address.rpartition(":")
+    if not colon or not host or not port.isdecimal() or int(port) > 65_535:
+        raise OptionError(
+            f"an address is HOST:PORT, such as 127.0.0.1:8000, or unix:PATH; got {address!r}"
+        )
+    host = host.removeprefix("[").removesuffix("]")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    found = socket.socket(family)
+    try:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind((host, int(port)))
+    except OSError as error:
+        found.close()
+        error.filename = address
+        raise
+    found.set_inheritable(True)
+    return found
+
+
+class _Protocol(H11Protocol):
+    """HTTP in which the headers of a request have to arrive in time, too.
+
+    uvicorn waits for them without end, so that a few slow clients would hold all connections.
+    """
+
+    _patience: Any = None
+
+    def _is_between(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    def _watch(self) -> None:
+        if not self._is_between():
+            self._give_up_watching()
+        elif self._patience is None:
+            seconds = self.config.app_seconds  # type: ignore[attr-defined]
+            self._patience = self.loop.call_later(seconds, self._too_slow)
+
+    def _give_up_watching(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+
+    def _too_slow(self) -> None:
+        self._patience = None
+        if self._is_between() and not self.transport.is_closing():
+            self.transport.close()
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._give_up_watching()
+        super().connection_lost(exc)
+
+
+def configured(service: Service, **tls: Any) -> uvicorn.Config:
+    """How uvicorn runs a service.
+
+    Parameters
+    ----------
+    service : Service
+        What answers.
+    **tls
+        Certificate and key, as uvicorn calls them.
+
+    Returns
+    -------
+    uvicorn.Config
+        For a server.
+    """
+    limits = service.limits
+    config = uvicorn.Config(
+        service.app,
+        http=_Protocol,
+        ws="none",
+        lifespan="on",
+        access_log=False,
+        log_level="warning",
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=limits.connections,
+        timeout_keep_alive=int(max(1.0, limits.seconds)),
+        timeout_graceful_shutdown=int(max(1.0, limits.shutdown)),
+        **tls,
+    )
+    config.app_seconds = limits.seconds  # type: ignore[attr-defined]
+    return config
+
+
+def _work(settings: Settings, sock: socket.socket, tls: dict[str, Any]) -> None:
+    """A worker's process."""
+    server = uvicorn.Server(configured(Service(settings), **tls))
+    parent = os.getppid()
+
+    def follow() -> None:  # a parent that was killed does not leave its workers behind
+        while os.getppid() == parent:
+            threading.Event().wait(1.0)
+        server.should_exit = True
+
+    threading.Thread(target=follow, daemon=True).start()
+    server.run(sockets=[sock])
+
+
+def serve(
+    settings: Settings,
+    sock: socket.socket,
+    *,
+    certificate: str | None = None,
+    key: str | None = None,
+    on_start: Callable[[], None] | None = None,
+) -> None:
+    """Serve until SIGTERM or SIGINT; requests that were accepted are finished.
+
+    Parameters
+    ----------
+    settings : Settings
+        How. With several workers each is a process of its own.
+    sock : socket.socket
+        As :func:`listening` binds it.
+    certificate, key : str, optional
+        Files in PEM, for TLS.
+    on_start : callable, optional
+        Called when the model was read.
+
+    Raises
+    ------
+    ValueError, OSError
+        If the model, the tokens or the certificate cannot be read.
+    """
+    tls: dict[str, Any] = {}
+    if certificate is not None:
+        tls = {"ssl_certfile": certificate, "ssl_keyfile": key}
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate, key)
+    if settings.workers == 1:
+        service = Service(settings)
+        if on_start is not None:
+            on_start()
+        uvicorn.Server(configured(service, **tls)).run(sockets=[sock])
+        return
+    with tempfile.TemporaryDirectory(prefix="tallybayes-") as folder:
+        counters = os.path.join(folder, "counters")
+        with open(counters, "wb"):
+            pass
+        settings = replace(settings, counters=counters)
+        Service(replace(settings, workers=1, counters=None)).close()  # refuses what would fail
+        if on_start is not None:
+            on_start()
+        _supervise(settings, sock, tls)
+
+
+def _supervise(settings: Settings, sock: socket.socket, tls: dict[str, Any]) -> None:
+    """Keeps all workers running until a signal ends them."""
+    spawn = multiprocessing.get_context("spawn")
+    ends: list[int] = []
+    receiver, sender = os.pipe()
+    os.set_blocking(sender, False)
+
+    def end(number: int, _: Any) -> None:
+        ends.append(number)
+        with suppress(OSError):
+            os.write(sender, b".")
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGINT)}
+
+    def started(number: int) -> Any:
+        own = replace(settings, worker=number)
+        process = spawn.Process(target=_work, args=(own, sock, tls), name=f"worker-{number}")
+        process.start()
+        return process
+
+    workers = [started(number) for number in range(settings.workers)]
+    try:
+        while not ends:
+            wait([receiver, *(worker.sentinel for worker in workers)])
+            if ends:
+                break
+            for number, worker in enumerate(workers):
+                if not worker.is_alive():
+                    threading.Event().wait(MIN_LIFE)  # one that fails at once is not a busy loop
+                    workers[number] = started(number)
+    finally:
+        for worker in workers:
+            worker.terminate()
+        for worker in workers:
+            worker.join(settings.limits.shutdown + 5.0)
+            if worker.is_alive():
+                worker.kill()
+                worker.join()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        os.close(receiver)
+        os.close(sender)
