@@ -19,7 +19,7 @@ import pyarrow as pa
 import pytest
 import uvicorn
 
-from tallybayes import CategoricalNB, GaussianNB, NaiveBayes, WeightedNaiveBayes
+from tallybayes import CategoricalNB, GaussianNB, NaiveBayes, WeightedNaiveBayes, store
 from tallybayes.serve import Limits, Service, Settings, Tokens, listening, source_of
 from tallybayes.serve.server import configured
 from tallybayes.text import TextNB
@@ -188,6 +188,28 @@ def serving(tmp_path_factory: pytest.TempPathFactory) -> Any:
         token = tokens.make("test", scopes)
         limits = limits or Limits(rate=1e6)
         settings = Settings(source_of(str(path)), str(tokens.path), limits=limits, **how)
+        with running(settings) as (port, service):
+            yield Client(port, token, service, tokens)
+
+    return start
+
+
+@pytest.fixture(scope="session")
+def storing(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Starts services over new stores that run until the end of the block."""
+
+    @contextmanager
+    def start(
+        model: Any = None, *, limits: Limits | None = None, ledger: Any = "rows", **how: Any
+    ) -> Iterator[Client]:
+        folder = tmp_path_factory.mktemp("store")
+        url = str(folder / "mail.db")
+        store.open(url, create=model or NaiveBayes(), ledger=ledger).close()
+        tokens = Tokens(folder / "tokens.json")
+        token = tokens.make("test", ALL)
+        limits = limits or Limits(rate=1e6)
+        how.setdefault("audit", str(folder / "audit"))
+        settings = Settings(source_of(url), str(tokens.path), limits=limits, **how)
         with running(settings) as (port, service):
             yield Client(port, token, service, tokens)
 

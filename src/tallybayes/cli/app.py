@@ -282,6 +282,7 @@ COMMANDS = {
     "sql": "tallybayes.cli.ask",
     "export": "tallybayes.cli.ask",
     "report": "tallybayes.cli.ask",
+    "serve": "tallybayes.cli.serve",
 }
 """By name, where each command is: a function of that name, whose docstring is its help page and has
 examples at its end. A command is a file and a line here."""
@@ -289,14 +290,27 @@ examples at its end. A command is a file and a line here."""
 for name, module in COMMANDS.items():
     _add(name, getattr(import_module(module), name))
 
-stores: typer.Typer = typer.Typer(
-    cls=PlainGroup,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help="Stores: events that processes share, counted once and forgotten by id.",
-    epilog="Examples:\ntallybayes store init mail.db --model text",
-)
-for run in import_module("tallybayes.cli.store").COMMANDS:
-    _add(run.__name__, run, stores)
-app.add_typer(stores, name="store")
+GROUPS = {
+    "store": (
+        "Stores: events that processes share, counted once and forgotten by id.",
+        "Examples:\ntallybayes store init mail.db --model text",
+    ),
+    "token": (
+        "Tokens of a service: who may predict, explain, learn, forget and see metrics.",
+        "Examples:\ntallybayes token make tokens.json filter --scope predict",
+    ),
+}
+"""Groups of commands, each in the file of its name: what they are for, and an example."""
+
+for name, (text, example) in GROUPS.items():
+    group = typer.Typer(
+        cls=PlainGroup,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        help=text,
+        epilog=example,
+    )
+    for run in import_module(f"tallybayes.cli.{name}").COMMANDS:
+        _add(run.__name__, run, group)
+    app.add_typer(group, name=name)

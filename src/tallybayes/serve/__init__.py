@@ -6,7 +6,7 @@ It needs the extra ``serve`` (FastAPI and uvicorn). ``tallybayes serve`` is its 
 from __future__ import annotations
 
 from tallybayes.serve.bodies import Limits
-from tallybayes.serve.server import listening, serve, source_of
+from tallybayes.serve.server import is_store, listening, serve, source_of
 from tallybayes.serve.service import Service, Settings
 from tallybayes.serve.tokens import SCOPES, Token, Tokens
 
@@ -17,6 +17,7 @@ __all__ = [
     "Settings",
     "Token",
     "Tokens",
+    "is_store",
     "listening",
     "serve",
     "source_of",

@@ -163,8 +163,11 @@ class Counters:
         yield f"# TYPE {name} histogram"
         for route, i in self._routes.items():
             at, n = i * self._per_route + len(STATUSES), 0.0
-            for j, bound in enumerate((*map(str, SECONDS), "+Inf")):
-                n += self._sum(at + j)
+            counts = [self._sum(at + j) for j in range(len(SECONDS) + 1)]
+            if not sum(counts):
+                continue
+            for bound, count in zip((*map(str, SECONDS), "+Inf"), counts, strict=True):
+                n += count
                 yield f'{name}_bucket{{route="{route}",le="{bound}"}} {n:.0f}'
             yield f'{name}_sum{{route="{route}"}} {self._sum(at + len(SECONDS) + 1):.6f}'
             yield f'{name}_count{{route="{route}"}} {n:.0f}'

@@ -64,6 +64,24 @@ SCHEMAS: dict[str, Schema] = {
         ["rows", "labels"],
         additionalProperties=False,
     ),
+    "learn": _object(
+        {
+            "rows": ROWS,
+            "labels": LABELS,
+            "ids": IDS,
+            "subjects": IDS,
+            "weights": WEIGHTS,
+            "times": TIMES,
+        },
+        ["rows", "labels"],
+        additionalProperties=False,
+    ),
+    "forget": _object({"ids": IDS, "subjects": IDS, "rows": ROWS}, additionalProperties=False),
+    "relabel": _object(
+        {"ids": IDS, "labels": LABELS, "rows": ROWS},
+        ["ids", "labels"],
+        additionalProperties=False,
+    ),
     "inference": _object(
         {
             "id": {"type": "string"},

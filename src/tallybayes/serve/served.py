@@ -9,19 +9,21 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from copy import copy
 from hashlib import sha256
 from typing import Any, Protocol
 
 import numpy as np
 
-from tallybayes.errors import listed, suggestion
+from tallybayes.errors import StoreError, listed, suggestion
 from tallybayes.estimators.loading import load
 from tallybayes.models.rows import held_values
 from tallybayes.serve.bodies import Refused, finite
+from tallybayes.store.store import open as open_store
 from tallybayes.tables.columns import as_text
 
-__all__ = ["ModelSource", "OfFile", "Served"]
+__all__ = ["ModelSource", "OfFile", "OfStore", "Served"]
 
 TEXT = "text"  # the column of a model of documents
 
@@ -289,8 +291,8 @@ class ModelSource(Protocol):
     def is_newer(self) -> bool:
         """Whether there is a later version than the one that was read last."""
 
-    def read(self) -> Served:
-        """The model as it is now."""
+    def read(self) -> Served | None:
+        """The model as it is now; None for a store without rows."""
 
     def close(self) -> None:
         """Ends the use of it."""
@@ -332,3 +334,30 @@ class OfFile:
 
     def close(self) -> None:
         pass
+
+
+class OfStore:
+    """A store, whose rows may be learned and forgotten.
+
+    Parameters
+    ----------
+    url : str
+        A file of SQLite, or ``postgresql://…``.
+    name : str
+        By which clients call the model.
+    """
+
+    def __init__(self, url: str, name: str) -> None:
+        self.name, self.store = name, open_store(url)
+
+    def is_newer(self) -> bool:
+        return self.store.refresh()
+
+    def read(self) -> Served | None:
+        self.store.refresh()
+        with suppress(StoreError):  # it holds no rows
+            return Served(self.store.current(), self.name, str(self.store.version))
+        return None
+
+    def close(self) -> None:
+        self.store.close()

@@ -11,43 +11,83 @@ import socket
 import ssl
 import tempfile
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from multiprocessing.connection import wait
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tallybayes.errors import OptionError
-from tallybayes.serve.served import ModelSource, OfFile
+from tallybayes.serve.served import ModelSource, OfFile, OfStore
 from tallybayes.serve.service import Service, Settings
 
-__all__ = ["configured", "listening", "serve", "source_of"]
+__all__ = ["configured", "is_store", "listening", "serve", "source_of"]
 
+SQLITE = b"SQLite format 3\0"  # what a file of SQLite begins with
 MIN_LIFE = 1.0  # seconds that a worker lives at least, or it is not replaced
 
 
 def source_of(model: str, name: str | None = None) -> Callable[[], ModelSource]:
-    """What opens a model, in each worker.
+    """What opens a model or a store, in each worker.
 
     Parameters
     ----------
     model : str
-        A model file.
+        A model file, for predictions alone; or a store: a file of SQLite or ``postgresql://…``.
     name : str, optional
-        By which clients call it; the name of the file without its ending by default.
+        By which clients call it; by default the name of the file or database without its ending.
 
     Returns
     -------
     callable
         Opens it.
+
+    Raises
+    ------
+    OptionError
+        If an address has a password, which other users of the machine would see in the list of
+        processes.
+    OSError
+        If there is no such file.
     """
-    if name is None:
-        name = os.path.basename(model).partition(".")[0] or "model"
-    return partial(OfFile, os.path.abspath(model), name)
+    if model.startswith(("postgresql://", "postgres://")):
+        parts = urlsplit(model)
+        if parts.password is not None or "password" in dict(parse_qsl(parts.query)):
+            raise OptionError(
+                "an address on the command line has no password, because every user of the "
+                "machine can read it in the list of processes: put it into ~/.pgpass, or into the "
+                "environment variable PGPASSWORD"
+            )
+        return partial(OfStore, model, name or parts.path.strip("/") or "model")
+    name = name or os.path.basename(model).partition(".")[0] or "model"
+    return partial(OfStore if is_store(model) else OfFile, os.path.abspath(model), name)
+
+
+def is_store(model: str) -> bool:
+    """Whether a file holds a database of SQLite.
+
+    Parameters
+    ----------
+    model : str
+        A file.
+
+    Returns
+    -------
+    bool
+        False for a model file.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    """
+    with open(model, "rb") as file:
+        return file.read(len(SQLITE)) == SQLITE
 
 
 def listening(address: str) -> socket.socket:
@@ -216,7 +256,8 @@ def serve(
         service = Service(settings)
         if on_start is not None:
             on_start()
-        uvicorn.Server(configured(service, **tls)).run(sockets=[sock])
+        with _ending(lambda *_: None):  # uvicorn sends the signal that ended it once more
+            uvicorn.Server(configured(service, **tls)).run(sockets=[sock])
         return
     with tempfile.TemporaryDirectory(prefix="tallybayes-") as folder:
         counters = os.path.join(folder, "counters")
@@ -241,33 +282,43 @@ def _supervise(settings: Settings, sock: socket.socket, tls: dict[str, Any]) -> 
         with suppress(OSError):
             os.write(sender, b".")
 
-    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGINT)}
-
     def started(number: int) -> Any:
         own = replace(settings, worker=number)
         process = spawn.Process(target=_work, args=(own, sock, tls), name=f"worker-{number}")
         process.start()
         return process
 
-    workers = [started(number) for number in range(settings.workers)]
+    with _ending(end):
+        workers = [started(number) for number in range(settings.workers)]
+        try:
+            while not ends:
+                wait([receiver, *(worker.sentinel for worker in workers)])
+                for number, worker in enumerate(workers):
+                    if not ends and not worker.is_alive():
+                        threading.Event().wait(MIN_LIFE)  # one that fails at once: no busy loop
+                        workers[number] = started(number)
+        finally:
+            for worker in workers:
+                worker.terminate()
+            for worker in workers:
+                worker.join(settings.limits.shutdown + 5.0)
+                if worker.is_alive():
+                    worker.kill()
+                    worker.join()
+            os.close(receiver)
+            os.close(sender)
+
+
+@contextmanager
+def _ending(handler: Callable[..., None]) -> Iterator[None]:
+    """Handles the signals that end the service; they are its usual end, and no error."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    before = {number: signal.signal(number, handler) for number in numbers}
     try:
-        while not ends:
-            wait([receiver, *(worker.sentinel for worker in workers)])
-            if ends:
-                break
-            for number, worker in enumerate(workers):
-                if not worker.is_alive():
-                    threading.Event().wait(MIN_LIFE)  # one that fails at once is not a busy loop
-                    workers[number] = started(number)
+        yield
     finally:
-        for worker in workers:
-            worker.terminate()
-        for worker in workers:
-            worker.join(settings.limits.shutdown + 5.0)
-            if worker.is_alive():
-                worker.kill()
-                worker.join()
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        os.close(receiver)
-        os.close(sender)
+        for number, old in before.items():
+            signal.signal(number, old)

@@ -7,6 +7,7 @@ the handler of its route. Everything that it may be refused for is there, in thi
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import os
 import time
@@ -17,11 +18,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from hashlib import sha256
 from importlib.metadata import version
 from importlib.resources import files
-from typing import Any, TypeVar
+from typing import Any
 from uuid import uuid4
 
 from fastapi import FastAPI
@@ -30,7 +30,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from tallybayes.errors import TallyWarning, listed
+from tallybayes.errors import LabelConflict, StoreError, TallyWarning, UnfinishedForget, listed
 from tallybayes.serve import inference
 from tallybayes.serve.bodies import (
     ARROW,
@@ -47,7 +47,7 @@ from tallybayes.serve.bodies import (
 )
 from tallybayes.serve.counters import Counters
 from tallybayes.serve.openapi import described, operation
-from tallybayes.serve.served import ModelSource, Served
+from tallybayes.serve.served import TEXT, ModelSource, Served
 from tallybayes.serve.tokens import Token, Tokens
 from tallybayes.threads import set_num_threads
 
@@ -58,7 +58,9 @@ audit_log = logging.getLogger("tallybayes.audit")
 
 PUBLIC_SCOPES = ("predict", "explain")  # that may be open to anybody
 INLINE_BYTES = 1 << 14  # of a body that is predicted at once: a thread costs more than its rows
-REFRESH_SECONDS = 0.2  # between two looks for a newer model
+REFRESH_SECONDS, MAX_REFRESH_SECONDS = 0.2, 0.5
+"""Between two looks for a newer model, which take a tenth of the time."""
+MAX_KEY = 255  # characters of an Idempotency-Key
 MAX_UNREAD_BYTES = 1 << 16  # of a refused body that is read after the answer; else we hang up
 ANONYMOUS = 4095  # the number of all who come without a token, for their rate
 
@@ -72,8 +74,6 @@ HEADERS = {
 """Of every answer."""
 SANDBOX = "sandbox allow-scripts; frame-ancestors 'none'"
 """Of a report, whose scripts see nothing of the page with the token."""
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -120,16 +120,29 @@ class Call:
         As it arrived.
     token : Token
         Who asks.
-    served : Served
-        The model that answers.
+    model : Served or None
+        The model that answers; None for a store without rows.
     body : bytes
         All of it.
     """
 
     request: Request
     token: Token
-    served: Served
+    model: Served | None
     body: bytes = b""
+
+    @property
+    def served(self) -> Served:
+        """The model that answers.
+
+        Raises
+        ------
+        Refused
+            409 if the store holds no rows.
+        """
+        if self.model is None:
+            raise Refused(409, "the store holds no rows, and a model needs some: learn rows first")
+        return self.model
 
     @property
     def query(self) -> QueryParams:
@@ -185,6 +198,17 @@ def _headed(answer: Response) -> Response:
     return answer
 
 
+def _for_store(store: Any, rows: Any) -> Any:
+    """Rows as the store takes them: of a model of documents, strings."""
+    if not store._documents:
+        return rows
+    given = rows if isinstance(rows, list) else rows.to_pylist()
+    for i, row in enumerate(given):
+        if list(row) != [TEXT] or not isinstance(row[TEXT], str):
+            raise Refused(422, f"a row of this store has a string {TEXT!r} alone; row {i} has not")
+    return [row[TEXT] for row in given]
+
+
 @contextmanager
 def _refusing(status: int = 422) -> Iterator[None]:
     """What the library refuses is an error of the request."""
@@ -223,6 +247,52 @@ def _page() -> tuple[bytes, str]:
     return html.encode(), policy
 
 
+Handler = Callable[["Service", Call], Response]
+
+
+@dataclass(frozen=True)
+class Route:
+    """A path of the service.
+
+    Parameters
+    ----------
+    method, path : str
+        What is asked.
+    scope : str or None
+        Which a token needs: "" is any token, None no token.
+    handler : callable (Service, Call) -> Response
+        What answers. The first line of its docstring is its summary.
+    inline : int
+        Bytes of a body up to which it is answered at once, and not by a thread; -1 is never.
+    about : dict
+        What the documentation has besides; see :func:`~tallybayes.serve.openapi.operation`.
+    """
+
+    method: str
+    path: str
+    scope: str | None
+    handler: Handler
+    inline: int
+    about: dict[str, Any]
+
+
+ROUTES: list[Route] = []
+MODEL, VERSION = "/v2/models/{name}", "/v2/models/{name}/versions/{version}"
+INFERENCE: dict[str, Any] = {"body": "inference", "answer": "inference"}
+
+
+def route(
+    method: str, path: str, scope: str | None, *, inline: int = INLINE_BYTES, **about: Any
+) -> Callable[[Handler], Handler]:
+    """Makes a method answer a path; see :class:`Route`."""
+
+    def keep(handler: Handler) -> Handler:
+        ROUTES.append(Route(method, path, scope, handler, inline, about))
+        return handler
+
+    return keep
+
+
 class Service:
     """A model that answers over HTTP, as an ASGI application in :attr:`app`.
 
@@ -235,12 +305,12 @@ class Service:
     ----------
     app : FastAPI
         The application.
-    served : Served
-        The model that answers now.
+    served : Served or None
+        The model that answers now; None for a store without rows.
     """
 
     app: FastAPI
-    served: Served
+    served: Served | None
 
     def __init__(self, settings: Settings) -> None:
         wrong = [scope for scope in settings.public if scope not in PUBLIC_SCOPES]
@@ -257,12 +327,12 @@ class Service:
         if settings.audit is not None:
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
             self._audit = os.open(settings.audit, flags, 0o600)
-        self.routes = self._routes()
-        paths = [f"{route.method} {route.path}" for route in self.routes]
+        paths = [f"{route.method} {route.path}" for route in ROUTES]
         self.counters = Counters(
             [*paths, "other"], settings.workers, settings.counters, settings.worker
         )
         self._waiting = 0
+        self._changed = asyncio.Event()
         self._pool = ThreadPoolExecutor(max(2, min(8, os.cpu_count() or 2)), "tallybayes")
         self._reader = ThreadPoolExecutor(1, "tallybayes-refresh")
         self.source = settings.source()
@@ -272,15 +342,14 @@ class Service:
 
     # ---- the model, and newer versions of it -----------------------------------------------------
     def _read(self) -> None:
-        begin = time.perf_counter()
         served = self.source.read()
         self.served = served
-        self.counters.gauge("refresh", time.perf_counter() - begin)
         self.counters.gauge("refreshes", 1.0, add=True)
-        self.counters.gauge("since", served.since)
         self.counters.gauge("alive", 1.0)
-        with suppress(ValueError):  # the version of a file is a digest
-            self.counters.gauge("version", float(int(served.version)))
+        if served is not None:
+            self.counters.gauge("since", served.since)
+            if self.source.store is not None:  # the version of a file is a digest
+                self.counters.gauge("version", float(served.version))
 
     def refresh(self) -> bool:
         """Read the model again if there is a newer version. The old one answers meanwhile.
@@ -290,29 +359,37 @@ class Service:
         bool
             Whether there was one.
         """
+        begin = time.perf_counter()
         if not self.source.is_newer():
             return False
         self._read()
+        self.counters.gauge("refresh", time.perf_counter() - begin)
         return True
 
     async def _keep_fresh(self) -> None:
         loop, failed = asyncio.get_running_loop(), False
         while True:
+            begin = loop.time()
             try:
                 await loop.run_in_executor(self._reader, self.refresh)
                 failed = False
             except Exception as error:
                 self.counters.gauge("failures", 1.0, add=True)
-                if not failed:  # said once, until it works again
+                if not failed:  # reported once, until it works again
                     _note("the model could not be read again; the one before answers", error)
                 failed = True
-            await asyncio.sleep(REFRESH_SECONDS)
+            rest = min(MAX_REFRESH_SECONDS, max(REFRESH_SECONDS, 10.0 * (loop.time() - begin)))
+            self._changed.clear()
+            with suppress(TimeoutError):  # what this worker learned is read at once
+                async with asyncio.timeout(rest):
+                    await self._changed.wait()
 
     @asynccontextmanager
     async def _lifespan(self, _: FastAPI) -> AsyncIterator[None]:
         warnings.simplefilter("ignore", TallyWarning)  # about rows, whose values they name
         if "TALLYBAYES_NUM_THREADS" not in os.environ:
             set_num_threads(1)  # requests run side by side
+        self._loop = asyncio.get_running_loop()
         refresher = asyncio.create_task(self._keep_fresh())
         try:
             yield
@@ -341,21 +418,19 @@ class Service:
             redoc_url=None,
             lifespan=self._lifespan,
         )
-        for route in self.routes:
+        for found in ROUTES:
             app.add_api_route(
-                route.path,
-                self._endpoint(route),
-                methods=[route.method],
+                found.path,
+                self._endpoint(found),
+                methods=[found.method],
                 response_class=Response,
                 response_model=None,
-                include_in_schema=route.extra is not None,
-                name=route.name,
-                summary=route.summary,
-                openapi_extra=route.extra,
+                name=found.handler.__name__.strip("_"),
+                summary=(found.handler.__doc__ or "").rstrip("."),
+                openapi_extra=operation(found.scope, **found.about),
             )
 
-        async def unknown(request: Request, error: Exception) -> Response:
-            assert isinstance(error, HTTPException)
+        async def unknown(_: Request, error: Any) -> Response:
             rule = "the paths are listed in /openapi.json"
             self.counters.answered("other", error.status_code, 0.0)
             refused = Refused(error.status_code, f"{error.detail}: {rule}")
@@ -395,7 +470,7 @@ class Service:
             is not taken, and whatever the handler refuses.
         """
         if route.scope is None:
-            return await route.handler(Call(request, NO_TOKEN, self.served))
+            return route.handler(self, Call(request, NO_TOKEN, self.served))
         token = self._token(request, route.scope)
         rate = token.rate or self.limits.rate
         wait = self.counters.wait_for(token, rate)
@@ -418,7 +493,10 @@ class Service:
             call = Call(request, token, self.served)
             if route.method == "POST":
                 call.body = await self._body(request)
-            return await route.handler(call)
+            if len(call.body) <= route.inline:
+                return route.handler(self, call)
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._pool, route.handler, self, call)
         finally:
             self._waiting -= 1
 
@@ -495,16 +573,17 @@ class Service:
             ) from None
         return b"".join(chunks)
 
-    async def _in_thread(self, do: Callable[..., T], *given: Any) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._pool, partial(do, *given))
-
     # ---- questions -------------------------------------------------------------------------------
-    async def _predict(self, call: Call) -> Response:
-        if len(call.body) <= INLINE_BYTES:
-            return self._predicted(call)
-        return await self._in_thread(self._predicted, call)
-
-    def _predicted(self, call: Call) -> Response:
+    @route(
+        "POST",
+        "/v1/predict",
+        "predict",
+        body="rows",
+        query=("unknown", "probabilities"),
+        answer="predictions",
+    )
+    def _predict(self, call: Call) -> Response:
+        """Label and probabilities of rows."""
         served, kind = call.served, call.answer_type
         rows = self._rows_to_ask(call)
         with_shares = call.flag("probabilities", True)
@@ -527,10 +606,17 @@ class Service:
                 answer["probabilities"] = dict(zip(keys, row, strict=True))
         return _of_rows(served, kind, "predictions", answers)
 
-    async def _explain(self, call: Call) -> Response:
-        return await self._in_thread(self._explained, call)
-
-    def _explained(self, call: Call) -> Response:
+    @route(
+        "POST",
+        "/v1/explain",
+        "explain",
+        inline=-1,
+        body="rows",
+        query=("unknown",),
+        answer="explanations",
+    )
+    def _explain(self, call: Call) -> Response:
+        """What each value adds to each class, in nats."""
         served, kind = call.served, call.answer_type
         if kind == ARROW:
             raise Refused(415, f"explanations are {JSON} or {LINES}: name one of them as Accept")
@@ -547,14 +633,21 @@ class Service:
             raise Refused(422, "?unknown= is refuse or ignore")
         return call.served.need_columns(rows, ignore=given == "ignore")
 
-    async def _model(self, call: Call) -> Response:
-        store = self.source.store is not None
-        return _json({**call.served.described(), "learns": store, "scopes": call.token.scopes})
+    @route("GET", "/v1/model", "predict")
+    def _model(self, call: Call) -> Response:
+        """The model: version, classes and columns."""
+        empty = {"name": self.source.name, "version": "0", "kind": None, "rows": 0.0}
+        found: dict[str, Any] = {**empty, "classes": [], "columns": []}
+        if call.model is not None:
+            found = call.model.described()
+        learns = self.source.store is not None
+        return _json({**found, "learns": learns, "scopes": call.token.scopes})
 
-    async def _report(self, call: Call) -> Response:
-        return await self._in_thread(self._reported, call)
-
-    def _reported(self, call: Call) -> Response:
+    @route(
+        "POST", "/v1/report", "explain", inline=-1, body="labelled", query=("lang",), answer="html"
+    )
+    def _report(self, call: Call) -> Response:
+        """The page of the model, judged on the rows of the body."""
         found = call.rows(self.limits, needs=("row", "label"), allows=("weight",), names=call.query)
         rows = call.served.need_columns(found.rows, ignore=False)
         language = call.query.get("lang", "en")
@@ -566,20 +659,189 @@ class Service:
             )
         return Response(page, media_type="text/html", headers={"Content-Security-Policy": SANDBOX})
 
+    # ---- learning and forgetting -----------------------------------------------------------------
+    @route("POST", "/v1/learn", "learn", inline=-1, body="learn", query=("Idempotency-Key",))
+    def _learn(self, call: Call) -> Response:
+        """Count rows, each id once."""
+        store = self._store()
+        known = None if call.model is None else call.model.columns
+        allows = ("id", "subject", "weight", "time")
+        how = {"needs": ("row", "label"), "allows": allows, "names": call.query, "known": known}
+        found = call.rows(self.limits, **how)
+        labels, ids = found.beside["label"], found.beside.get("id")
+        if ids is None:
+            key = call.request.headers.get("idempotency-key", "")
+            if not 0 < len(key) <= MAX_KEY or not key.isascii() or not key.isprintable():
+                raise Refused(
+                    422,
+                    "rows are learned with ids, or with a header Idempotency-Key of 1 to "
+                    f"{MAX_KEY} printable characters, so that a repeated request counts once: give "
+                    "one of them",
+                )
+            ids = [f"{key}/{i}" for i in range(len(labels))]
+        subjects = found.beside.get("subject")
+        with self._audited("learn", call, ids=ids, subjects=subjects) as outcome:
+            learned = store.learn(
+                _for_store(store, found.rows),
+                labels,
+                ids=ids,
+                subjects=subjects,
+                weights=found.beside.get("weight"),
+                times=found.beside.get("time"),
+            )
+            outcome.update(new=len(learned.new), version=learned.version)
+        self.counters.happened("learned", len(learned.new))
+        self.counters.happened("repeated", len(learned.repeated))
+        return _json(
+            {
+                "new": learned.new,
+                "repeated": learned.repeated,
+                "forgotten": learned.forgotten,
+                "version": str(learned.version),
+            }
+        )
+
+    @route("POST", "/v1/forget", "forget", inline=-1, body="forget")
+    def _forget(self, call: Call) -> Response:
+        """Forget rows, by their ids or by subjects."""
+        store = self._store()
+        allows = ("id", "subject", "row")
+        found = call.rows(self.limits, needs=(), allows=allows, names=call.query)
+        ids, subjects = found.beside.get("id"), found.beside.get("subject")
+        if (ids is None) == (subjects is None) or not (ids or subjects):
+            raise Refused(422, "forget takes ids or subjects, one of the two, of one or more rows")
+        rows = None if found.rows is None else _for_store(store, found.rows)
+        with self._audited("forget", call, ids=ids, subjects=subjects) as outcome:
+            forgotten = store.forget(ids=ids, subjects=subjects, rows=rows)
+            outcome.update(rows=forgotten.rows, version=forgotten.version)
+        self.counters.happened("forgotten", forgotten.rows)
+        unknown = list(forgotten.unknown)
+        version = str(forgotten.version)
+        return _json({"rows": forgotten.rows, "unknown": unknown, "version": version})
+
+    @route("POST", "/v1/relabel", "learn", inline=-1, body="relabel")
+    def _relabel(self, call: Call) -> Response:
+        """Give rows that were learned another label."""
+        store = self._store()
+        how = {"needs": ("id", "label"), "allows": ("row",), "names": call.query}
+        found = call.rows(self.limits, **how)
+        ids, labels = found.beside["id"], found.beside["label"]
+        rows = None if found.rows is None else _for_store(store, found.rows)
+        with self._audited("relabel", call, ids=ids, subjects=None) as outcome:
+            changed = store.relabel(ids, labels, rows=rows)
+            outcome.update(changed=len(changed.changed), version=changed.version)
+        self.counters.happened("relabelled", len(changed.changed))
+        lists = {"changed": changed.changed, "unchanged": changed.unchanged}
+        return _json({**lists, "version": str(changed.version)})
+
+    def _store(self) -> Any:
+        """The store.
+
+        Raises
+        ------
+        Refused
+            409 for a model file.
+        """
+        if self.source.store is None:
+            raise Refused(
+                409,
+                "a model file is served for predictions alone: make a store of it with "
+                "`tallybayes store init` and serve that",
+            )
+        return self.source.store
+
+    @contextmanager
+    def _audited(
+        self, action: str, call: Call, *, ids: Any, subjects: Any
+    ) -> Iterator[dict[str, Any]]:
+        """Writes who does what to the audit log, before and after: what cannot be written there is
+        not done. Ids and subjects are hashes by the key of the tokens' file; no content is there.
+
+        Raises
+        ------
+        Refused
+            409 for a label that conflicts, 503 where the store cannot be reached or written, or the
+            log cannot be written; 422 for what the store refuses.
+        """
+        if self.tokens is None:  # nobody has the scope then
+            raise Refused(403, "there are no tokens, and nothing is learned or forgotten without")
+        reference, hashed = uuid4().hex[:12], self.tokens.hashed
+        who = {"token": call.token.id, "name": call.token.name, "request": reference}
+        entry: dict[str, Any] = {"action": action, **who}
+        if ids is not None:
+            entry["ids"] = [hashed(id) for id in ids]
+        if subjects is not None:
+            entry["subjects"] = [hashed(subject) for subject in subjects]
+        try:
+            self._write_audit({**entry, "state": "asked"})
+        except OSError as error:
+            _note("the audit log cannot be written", error)
+            raise Refused(
+                503, "the audit log cannot be written, so nothing was done", Retry_After="5"
+            ) from None
+        outcome: dict[str, Any] = {}
+        state = "failed"
+        try:
+            yield outcome
+            state = "done"
+        except LabelConflict as error:
+            state = "refused"
+            raise Refused(409, str(error)) from None
+        except UnfinishedForget as error:
+            state = "unfinished"
+            raise Refused(503, str(error), Retry_After="1") from None
+        except StoreError as error:
+            if error.__cause__ is not None:  # an error of the database or the disk
+                raise Refused(503, str(error), Retry_After="1") from None
+            state = "refused"
+            raise Refused(422, str(error)) from None
+        except ValueError as error:
+            state = "refused"
+            raise Refused(422, str(error)) from None
+        finally:
+            self._loop.call_soon_threadsafe(self._changed.set)
+            try:
+                self._write_audit({**who, "action": action, "state": state, **outcome})
+            except OSError as error:
+                _note(f"the audit log lacks the end of request {reference}: {state}", error)
+
+    def _write_audit(self, entry: dict[str, Any]) -> None:
+        """Appends a line; those of several workers do not mix, because one call writes it."""
+        line = as_json({"time": round(time.time(), 3), **entry}) + b"\n"
+        if self._audit is None:
+            audit_log.info(line.decode().rstrip())
+        elif os.write(self._audit, line) < len(line):
+            raise OSError(errno.ENOSPC, "the line was cut off")
+
     # ---- the Open Inference Protocol -------------------------------------------------------------
-    async def _server(self, _: Call) -> Response:
+    @route("GET", "/v2", "predict")
+    def _server(self, _: Call) -> Response:
+        """Server metadata."""
         return _json({"name": "tallybayes", "version": version("tallybayes"), "extensions": []})
 
-    async def _live(self, _: Call) -> Response:
+    @route("GET", "/v2/health/live", None)
+    def _live(self, _: Call) -> Response:
+        """Whether the process runs."""
         return _json({"live": True})
 
-    async def _ready(self, _: Call) -> Response:
+    @route("GET", "/readyz", None)
+    @route("GET", "/v2/health/ready", None)
+    def _ready(self, call: Call) -> Response:
+        """Whether a model answers."""
+        if call.model is None:
+            raise Refused(503, "the store holds no rows, and a model needs some: learn rows first")
         return _json({"ready": True})
 
-    async def _model_ready(self, call: Call) -> Response:
+    @route("GET", MODEL + "/ready", "predict", query=("name",))
+    @route("GET", VERSION + "/ready", "predict", query=("name", "version"))
+    def _model_ready(self, call: Call) -> Response:
+        """Whether the model answers."""
         return _json({"name": self._named(call).name, "ready": True})
 
-    async def _metadata(self, call: Call) -> Response:
+    @route("GET", MODEL, "predict", query=("name",))
+    @route("GET", VERSION, "predict", query=("name", "version"))
+    def _metadata(self, call: Call) -> Response:
+        """Metadata of the model."""
         return _json(inference.metadata(self._named(call)))
 
     def _named(self, call: Call) -> Served:
@@ -597,12 +859,10 @@ class Service:
             raise Refused(404, f"the version is {served.version!r}: ask for it, or for none")
         return served
 
-    async def _infer(self, call: Call) -> Response:
-        if len(call.body) <= INLINE_BYTES:
-            return self._inferred(call)
-        return await self._in_thread(self._inferred, call)
-
-    def _inferred(self, call: Call) -> Response:
+    @route("POST", MODEL + "/infer", "predict", query=("name",), **INFERENCE)
+    @route("POST", VERSION + "/infer", "predict", query=("name", "version"), **INFERENCE)
+    def _infer(self, call: Call) -> Response:
+        """Label and probabilities of the rows of tensors."""
         served = self._named(call)
         if call.media_type not in ("", JSON):
             raise Refused(415, f"an inference request is {JSON}")
@@ -615,113 +875,23 @@ class Service:
         return _json(answer)
 
     # ---- for people and machines -----------------------------------------------------------------
-    async def _health(self, _: Call) -> Response:
+    @route("GET", "/healthz", None)
+    def _health(self, _: Call) -> Response:
+        """Whether the process runs."""
         return _json({"status": "ok"})
 
-    async def _metrics(self, _: Call) -> Response:
+    @route("GET", "/metrics", "admin", answer="text")
+    def _metrics(self, _: Call) -> Response:
+        """Metrics for Prometheus."""
         return Response(self.counters.written(), media_type="text/plain; version=0.0.4")
 
-    async def _openapi(self, _: Call) -> Response:
+    @route("GET", "/openapi.json", "")
+    def _openapi(self, _: Call) -> Response:
+        """This document."""
         return _json(described(self.app))
 
-    async def _index(self, _: Call) -> Response:
+    @route("GET", "/", None, answer="html")
+    def _index(self, _: Call) -> Response:
+        """The page."""
         policy = {"Content-Security-Policy": self._page_policy}
         return Response(self._page, media_type="text/html", headers=policy)
-
-    # ---- routes ----------------------------------------------------------------------------------
-    def _routes(self) -> list[Route]:
-        """Every path, whom it is open to (None is anybody), and what the documentation says."""
-        ask = {"body": "rows", "query": ("unknown",)}
-        v2 = "/v2/models/{name}"
-        table: list[tuple[str, str, str | None, Any, str, dict[str, Any] | None]] = [
-            ("GET", "/healthz", None, self._health, "Whether the process runs", {}),
-            ("GET", "/readyz", None, self._health, "Whether a model answers", {}),
-            ("GET", "/", None, self._index, "The page", None),
-            ("GET", "/openapi.json", "", self._openapi, "This document", {}),
-            (
-                "GET",
-                "/metrics",
-                "admin",
-                self._metrics,
-                "Metrics for Prometheus",
-                {"answer": "text"},
-            ),
-            ("GET", "/v1/model", "predict", self._model, "The model: classes and columns", {}),
-            (
-                "POST",
-                "/v1/predict",
-                "predict",
-                self._predict,
-                "Label and probabilities of rows",
-                {**ask, "query": ("unknown", "probabilities"), "answer": "predictions"},
-            ),
-            (
-                "POST",
-                "/v1/explain",
-                "explain",
-                self._explain,
-                "What each column adds, in nats",
-                {**ask, "answer": "explanations"},
-            ),
-            (
-                "POST",
-                "/v1/report",
-                "explain",
-                self._report,
-                "The model's page, judged on rows",
-                {"body": "labelled", "query": ("lang",), "answer": "html"},
-            ),
-            ("GET", "/v2", "predict", self._server, "Server metadata", {}),
-            ("GET", "/v2/health/live", None, self._live, "Whether the process runs", {}),
-            ("GET", "/v2/health/ready", None, self._ready, "Whether a model answers", {}),
-        ]
-        for path in (v2, f"{v2}/versions/{{version}}"):
-            query = ("name", "version") if path != v2 else ("name",)
-            named = {"query": query}
-            table += [
-                ("GET", path, "predict", self._metadata, "Metadata of the model", named),
-                ("GET", f"{path}/ready", "predict", self._model_ready, "Whether it answers", named),
-                (
-                    "POST",
-                    f"{path}/infer",
-                    "predict",
-                    self._infer,
-                    "Label and probabilities of rows",
-                    {"query": query, "body": "inference", "answer": "inference"},
-                ),
-            ]
-        return [
-            Route(*row[:5], None if row[5] is None else operation(row[2], **row[5]))
-            for row in table
-        ]
-
-
-@dataclass(frozen=True)
-class Route:
-    """A path of the service.
-
-    Parameters
-    ----------
-    method, path : str
-        What is asked.
-    scope : str or None
-        Which a token needs: "" is any token, None no token.
-    handler : callable (Call) -> Response
-        What answers.
-    summary : str
-        For the documentation.
-    extra : dict or None
-        What the documentation has besides; None keeps it out.
-    """
-
-    method: str
-    path: str
-    scope: str | None
-    handler: Callable[[Call], Awaitable[Response]]
-    summary: str
-    extra: dict[str, Any] | None
-
-    @property
-    def name(self) -> str:
-        """For the documentation."""
-        return self.handler.__name__.strip("_")

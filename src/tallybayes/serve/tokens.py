@@ -163,19 +163,25 @@ class Tokens:
         folder = os.open(os.path.dirname(os.path.abspath(self.path)), os.O_RDONLY | os.O_CLOEXEC)
         try:
             fcntl.flock(folder, fcntl.LOCK_EX)
-            if not os.path.exists(self.path):
-                os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600))
+            is_new = not os.path.exists(self.path)
+            if is_new:
                 self._by_id, self._key = {}, secrets.token_bytes(32)
             else:
                 self._refresh()
             yield
             tokens = [asdict(token) for token in self._by_id.values()]
             held = {"format": FORMAT, "version": VERSION, "audit_key": self._key.hex()}
-            with replacing(self.path) as file:
+            with replacing(self.path, self._first if is_new else None) as file:
                 file.write(json.dumps({**held, "tokens": tokens}, indent=1).encode())
             self._refresh()
         finally:
             os.close(folder)
+
+    @staticmethod
+    def _first(draft: str, path: str) -> None:
+        """Puts a new file in its place, for its owner alone; later ones keep this mode."""
+        os.chmod(draft, 0o600)
+        os.replace(draft, path)
 
     def make(
         self,
