@@ -30,6 +30,7 @@ COMMANDS = {
     "unchanged": ("benchmarks.unchanged.command", "whether two versions say the same, bit for bit"),
     "versions": ("benchmarks.versions.command", "whether this version is slower than another"),
     "files": ("benchmarks.files.command", "mutated model files, killed and concurrent commands"),
+    "serve": ("benchmarks.serve.command", "a service under load, beside an empty handler"),
     "store": ("benchmarks.store.command", "stores beside a bare INSERT, and killed processes"),
 }
 

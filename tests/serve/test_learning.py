@@ -45,13 +45,17 @@ def expected(rows, labels):
     return NaiveBayes().fit(FRAME.iloc[rows], np.array(labels)[rows])
 
 
+def answers_of(model):
+    return [list(model.predict_proba_one(row).values()) for row in ROWS]
+
+
 def shares(client):
     answer = client.post("/v1/predict", {"rows": ROWS})
     return [list(p["probabilities"].values()) for p in answer.json["predictions"]]
 
 
 def test_what_is_learned_is_predicted_as_by_a_fit(learned):
-    assert shares(learned) == expected(slice(None), LABELS).predict_proba(ROWS).tolist()
+    assert shares(learned) == answers_of(expected(slice(None), LABELS))
 
 
 def test_a_repeated_request_counts_once(learned):
@@ -84,16 +88,14 @@ def test_another_label_is_a_conflict_that_relabel_solves(learned):
     changed = learned.post("/v1/relabel", {"ids": IDS[:1], "labels": [other]}).json
     assert changed["changed"] == IDS[:1]
     caught_up(learned, changed["version"])
-    assert (
-        shares(learned) == expected(slice(None), [other, *LABELS[1:]]).predict_proba(ROWS).tolist()
-    )
+    assert shares(learned) == answers_of(expected(slice(None), [other, *LABELS[1:]]))
 
 
 def test_what_is_forgotten_leaves_no_trace_in_the_model(learned):
     forgotten = learned.post("/v1/forget", {"ids": [*IDS[:20], "nobody"]}).json
     assert (forgotten["rows"], forgotten["unknown"]) == (20, ["nobody"])
     caught_up(learned, forgotten["version"])
-    assert shares(learned) == expected(slice(20, None), LABELS).predict_proba(ROWS).tolist()
+    assert shares(learned) == answers_of(expected(slice(20, None), LABELS))
 
 
 def test_subjects_are_forgotten_together(storing):
@@ -116,7 +118,7 @@ def test_lines_and_arrow_teach_the_same(storing):
         assert answer.json["new"] == IDS, answer.body
         for client in (by_line, by_arrow):
             caught_up(client, 1)
-            assert shares(client) == expected(slice(None), LABELS).predict_proba(ROWS).tolist()
+            assert shares(client) == answers_of(expected(slice(None), LABELS))
 
 
 def test_documents_are_learned(storing):

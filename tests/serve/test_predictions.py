@@ -38,10 +38,7 @@ def test_predictions_are_those_of_the_model_bit_for_bit(serving, kind, n_rows):
         answer = client.post("/v1/predict", {"rows": ROWS[:n_rows]})
         assert answer.status == 200, answer.body
         found = answer.json["predictions"]
-        if n_rows == 1:
-            expected = [list(model.predict_proba_one(ROWS[0]).values())]
-        else:
-            expected = model.predict_proba(ROWS)
+        expected = [list(model.predict_proba_one(row).values()) for row in ROWS[:n_rows]]
         classes = [str(c) for c in model.classes_.tolist()]
         assert np.array_equal(shares_of(found, classes), expected)
         assert [p["label"] for p in found] == model.classes_[np.argmax(expected, axis=1)].tolist()

@@ -130,7 +130,19 @@ def test_the_end_finishes_what_was_accepted(tmp_path):
 
 
 def test_tls(tmp_path):
-    words = "req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2".split()
+    words = [
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-keyout",
+        "key.pem",
+        "-out",
+        "cert.pem",
+        "-days",
+        "2",
+    ]
     words = ["openssl", *words, "-subj", "/CN=localhost"]
     made = subprocess.run(words, cwd=tmp_path, capture_output=True)
     if made.returncode:

@@ -127,6 +127,10 @@ def _no_constant(name: str) -> Any:
     raise Refused(400, f"JSON has no {name}: give a finite number, or null for a missing value")
 
 
+DECODER = json.JSONDecoder(parse_constant=_no_constant)
+ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
+
+
 def parsed(body: bytes) -> Any:
     """Parse JSON strictly.
 
@@ -146,7 +150,7 @@ def parsed(body: bytes) -> Any:
         400 for anything else than JSON in UTF-8.
     """
     try:
-        return json.loads(body.decode(), parse_constant=_no_constant)
+        return DECODER.decode(body.decode())
     except UnicodeDecodeError as error:
         at = f"byte {error.start} is not"
         raise Refused(400, f"a body is text in UTF-8, and {at}: encode it as UTF-8") from None
@@ -174,7 +178,7 @@ def as_json(value: Any) -> bytes:
     bytes
         JSON in UTF-8.
     """
-    return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
+    return ENCODER.encode(value).encode()
 
 
 def _shown(value: Any) -> str:

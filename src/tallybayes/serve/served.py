@@ -49,6 +49,9 @@ class Served:
         self.columns = _columns_of(model)
         self._is_text = list(self.columns) == [TEXT] and not hasattr(model, "feature_names_in_")
         self._is_array = not self._is_text and not hasattr(model, "predict_one")
+        # to make a table of dicts takes longer than to score them; but dates are read as a table
+        dates = any("dates" in holds for holds in self.columns.values())
+        self._by_row = not (self._is_text or self._is_array or dates)
         self.explains = hasattr(model, "explain")
         if self._is_array:  # it reads columns by their places, and would warn that they lack names
             self.model = copy(model)
@@ -69,8 +72,9 @@ class Served:
         list of list of float
             P(c | x) of each row, in the order of :attr:`labels`.
         """
-        if not self._is_text and not self._is_array and isinstance(rows, list) and len(rows) == 1:
-            return [list(self.model.predict_proba_one(rows[0]).values())]
+        if self._by_row and isinstance(rows, list):
+            one = self.model.predict_proba_one
+            return [list(one(row).values()) for row in rows]
         found: list[list[float]] = self.model.predict_proba(self._given(rows)).tolist()
         return found
 

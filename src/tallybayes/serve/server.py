@@ -121,7 +121,8 @@ def listening(address: str) -> socket.socket:
         )
     host = host.removeprefix("[").removesuffix("]")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    found = socket.socket(family)
+    # asyncio sends at once, and not 40 ms later, where a socket names TCP
+    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind((host, int(port)))
@@ -196,7 +197,7 @@ def configured(service: Service, **tls: Any) -> uvicorn.Config:
         ws="none",
         lifespan="on",
         access_log=False,
-        log_level="warning",
+        log_level="error",
         server_header=False,
         proxy_headers=False,
         limit_concurrency=limits.connections,

@@ -14,10 +14,11 @@ import time
 import traceback
 import warnings
 from base64 import b64encode
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from importlib.metadata import version
 from importlib.resources import files
@@ -25,7 +26,6 @@ from typing import Any
 from uuid import uuid4
 
 from fastapi import FastAPI
-from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -57,7 +57,7 @@ log = logging.getLogger("tallybayes.serve")
 audit_log = logging.getLogger("tallybayes.audit")
 
 PUBLIC_SCOPES = ("predict", "explain")  # that may be open to anybody
-INLINE_BYTES = 1 << 14  # of a body that is predicted at once: a thread costs more than its rows
+INLINE_BYTES = 1 << 16  # of a body that is predicted at once: a thread costs more than its rows
 REFRESH_SECONDS, MAX_REFRESH_SECONDS = 0.2, 0.5
 """Between two looks for a newer model, which take a tenth of the time."""
 MAX_KEY = 255  # characters of an Idempotency-Key
@@ -65,12 +65,13 @@ MAX_UNREAD_BYTES = 1 << 16  # of a refused body that is read after the answer; e
 ANONYMOUS = 4095  # the number of all who come without a token, for their rate
 
 NO_TOKEN = Token("", "", (), ANONYMOUS, 0)  # of a path that is open to anybody
-HEADERS = {
-    "X-Content-Type-Options": "nosniff",
-    "Cache-Control": "no-store",
-    "Referrer-Policy": "no-referrer",
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
-}
+NO_QUERY: Mapping[str, str] = {}
+HEADERS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"cache-control", b"no-store"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+]
 """Of every answer."""
 SANDBOX = "sandbox allow-scripts; frame-ancestors 'none'"
 """Of a report, whose scripts see nothing of the page with the token."""
@@ -122,6 +123,8 @@ class Call:
         Who asks.
     model : Served or None
         The model that answers; None for a store without rows.
+    headers : dict of bytes to bytes
+        Of the request, by names in lower case.
     body : bytes
         All of it.
     """
@@ -129,6 +132,7 @@ class Call:
     request: Request
     token: Token
     model: Served | None
+    headers: dict[bytes, bytes]
     body: bytes = b""
 
     @property
@@ -145,14 +149,14 @@ class Call:
         return self.model
 
     @property
-    def query(self) -> QueryParams:
+    def query(self) -> Mapping[str, str]:
         """What follows the path."""
-        return self.request.query_params
+        return self.request.query_params if self.request.scope["query_string"] else NO_QUERY
 
     @property
     def media_type(self) -> str:
         """Of the body, without parameters."""
-        given = self.request.headers.get("content-type", "")
+        given = self.headers.get(b"content-type", b"").decode("latin-1")
         return given.partition(";")[0].strip().lower()
 
     def rows(self, limits: Limits, **how: Any) -> Rows:
@@ -169,7 +173,7 @@ class Call:
     @property
     def answer_type(self) -> str:
         """The type of the answer: what Accept names, otherwise that of the body."""
-        for part in self.request.headers.get("accept", "").split(","):
+        for part in self.headers.get(b"accept", b"").decode("latin-1").split(","):
             kind = part.partition(";")[0].strip().lower()
             if kind in MEDIA_TYPES:
                 return MEDIA_TYPES[kind]
@@ -193,8 +197,8 @@ def _refusal(refused: Refused) -> Response:
 
 
 def _headed(answer: Response) -> Response:
-    for name, value in HEADERS.items():
-        answer.headers.setdefault(name, value)
+    given = {name for name, _ in answer.raw_headers}
+    answer.raw_headers += [header for header in HEADERS if header[0] not in given]
     return answer
 
 
@@ -218,11 +222,11 @@ def _refusing(status: int = 422) -> Iterator[None]:
         raise Refused(status, str(error)) from None
 
 
-def _hang_up(request: Request) -> dict[str, str]:
+def _hang_up(headers: Mapping[bytes, bytes]) -> dict[str, str]:
     """The header that ends the connection, where a large body would be read for nothing."""
-    length = request.headers.get("content-length", "0")
-    short = length.isdecimal() and len(length) < 10 and int(length) <= MAX_UNREAD_BYTES
-    return {} if short and "transfer-encoding" not in request.headers else {"Connection": "close"}
+    length = headers.get(b"content-length", b"0")
+    short = length.isdigit() and len(length) < 10 and int(length) <= MAX_UNREAD_BYTES
+    return {} if short and b"transfer-encoding" not in headers else {"Connection": "close"}
 
 
 def _note(what: str, error: BaseException) -> None:
@@ -470,8 +474,9 @@ class Service:
             is not taken, and whatever the handler refuses.
         """
         if route.scope is None:
-            return route.handler(self, Call(request, NO_TOKEN, self.served))
-        token = self._token(request, route.scope)
+            return route.handler(self, Call(request, NO_TOKEN, self.served, {}))
+        headers: dict[bytes, bytes] = dict(request.scope["headers"])
+        token = self._token(headers, route.scope)
         rate = token.rate or self.limits.rate
         wait = self.counters.wait_for(token, rate)
         if wait > 0.0:
@@ -479,20 +484,20 @@ class Service:
                 429,
                 f"a token may ask {rate:g} times a second, and this is more: wait",
                 Retry_After=str(int(wait) + 1),
-                **_hang_up(request),
+                **_hang_up(headers),
             )
         if self._waiting >= self.limits.waiting:
             raise Refused(
                 503,
                 "the service has more to do than it can: try again",
                 Retry_After="1",
-                **_hang_up(request),
+                **_hang_up(headers),
             )
         self._waiting += 1
         try:
-            call = Call(request, token, self.served)
+            call = Call(request, token, self.served, headers)
             if route.method == "POST":
-                call.body = await self._body(request)
+                call.body = await self._body(request, headers)
             if len(call.body) <= route.inline:
                 return route.handler(self, call)
             loop = asyncio.get_running_loop()
@@ -500,7 +505,7 @@ class Service:
         finally:
             self._waiting -= 1
 
-    def _token(self, request: Request, scope: str) -> Token:
+    def _token(self, headers: Mapping[bytes, bytes], scope: str) -> Token:
         """Who asks; "" is a scope that each token has.
 
         Raises
@@ -508,7 +513,7 @@ class Service:
         Refused
             401 without a valid token, 403 for one without the scope.
         """
-        scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        scheme, _, given = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
         token = None
         if scheme.lower() == "bearer" and self.tokens is not None:
             token = self.tokens.check(given.strip())
@@ -522,17 +527,17 @@ class Service:
                 f"this needs a token {needed}, which {state}: send `Authorization: Bearer TOKEN` "
                 "with one that `tallybayes token make` printed",
                 WWW_Authenticate="Bearer",
-                **_hang_up(request),
+                **_hang_up(headers),
             )
         if scope and scope not in token.scopes:
             raise Refused(
                 403,
                 f"this needs a token {needed}; this one has {listed(token.scopes)}",
-                **_hang_up(request),
+                **_hang_up(headers),
             )
         return token
 
-    async def _body(self, request: Request) -> bytes:
+    async def _body(self, request: Request, headers: Mapping[bytes, bytes]) -> bytes:
         """All of the body.
 
         Raises
@@ -540,30 +545,30 @@ class Service:
         Refused
             415 if it is compressed, 413 if it is too large, 408 if it is too slow.
         """
-        coding = request.headers.get("content-encoding", "identity").strip().lower()
-        if coding != "identity":
+        if headers.get(b"content-encoding", b"identity").strip().lower() != b"identity":
             raise Refused(
                 415,
                 "a body is taken as it is, and this one is compressed: send it without "
                 "Content-Encoding",
-                **_hang_up(request),
+                **_hang_up(headers),
             )
-        large = Refused(
+        large = partial(
+            Refused,
             413,
             f"a body has at most {self.limits.body:,} bytes, and this one has more: send it in "
             "parts, or start the service with a larger limit",
             Connection="close",
         )
-        length = request.headers.get("content-length", "0")
-        if not length.isdecimal() or len(length) > 18 or int(length) > self.limits.body:
-            raise large
+        length = headers.get(b"content-length", b"0")
+        if not length.isdigit() or len(length) > 18 or int(length) > self.limits.body:
+            raise large()
         chunks, size = [], 0
         try:
             async with asyncio.timeout(self.limits.seconds):
                 async for chunk in request.stream():
                     size += len(chunk)
                     if size > self.limits.body:
-                        raise large
+                        raise large()
                     chunks.append(chunk)
         except TimeoutError:
             raise Refused(
@@ -670,7 +675,7 @@ class Service:
         found = call.rows(self.limits, **how)
         labels, ids = found.beside["label"], found.beside.get("id")
         if ids is None:
-            key = call.request.headers.get("idempotency-key", "")
+            key = call.headers.get(b"idempotency-key", b"").decode("latin-1")
             if not 0 < len(key) <= MAX_KEY or not key.isascii() or not key.isprintable():
                 raise Refused(
                     422,

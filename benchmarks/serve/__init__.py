@@ -1,0 +1,1 @@
+"""The service under load, beside an empty handler that parses and writes the same JSON."""
