@@ -10,7 +10,7 @@ WORKERS ?= 2
 
 .DELETE_ON_ERROR:
 .PHONY: help demo examples test ready lint types layers sanitize unit laws bench clean
-.PHONY: compilers mutants wheel workflows test-lowest test-newest docs docs-open docs-check docs-look links
+.PHONY: compilers mutants wheel workflows test-lowest test-newest docs docs-open docs-check docs-look links attack
 unexport PYTHONPATH PYTHONHOME
 
 venv := .venv
@@ -103,6 +103,12 @@ EXAMPLES ?= 10000
 laws: $(checks)
 	TALLYBAYES_EXAMPLES=$(EXAMPLES) $(python) -P -m pytest -n $(WORKERS) --dist worksteal \
 		--hypothesis-profile=long tests/tally $$(find tests -name 'test_laws*.py')
+
+# what strangers may send to the service: requests that Schemathesis makes, and bandit on its source
+attack: $(checks)
+	$(python) $(install) --group attack
+	$(python) -m bandit -q -r src/tallybayes/serve
+	$(python) -P -m pytest tests/serve -n 0
 
 bench: $(checks)
 	$(python) -m benchmarks speed

@@ -66,6 +66,7 @@ GUIDES = {
     "docs/install.md": "reference/install.md",
     "docs/origin.md": "why/origin.md",
     "docs/scale.md": "reference/scale.md",
+    "docs/security.md": "reference/security.md",
     "docs/tour.md": "reference/tour.md",
     "docs/weighted.md": "reference/weighted.md",
     "CHANGELOG.md": "why/changes.md",

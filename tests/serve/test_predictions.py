@@ -213,7 +213,6 @@ BAD = [
     (b"[]", 422, "an object with 'rows'"),
     (b"null", 422, "an object with 'rows'"),
     (b'{"rows": ' + b"[" * 100_000, 400, "nested"),
-    (b'{"rows": [' + b'{"a":' * 5000 + b"1" + b"}" * 5000 + b"]}", 400, "nested"),
 ]
 
 

@@ -130,20 +130,8 @@ def test_the_end_finishes_what_was_accepted(tmp_path):
 
 
 def test_tls(tmp_path):
-    words = [
-        "req",
-        "-x509",
-        "-newkey",
-        "rsa:2048",
-        "-nodes",
-        "-keyout",
-        "key.pem",
-        "-out",
-        "cert.pem",
-        "-days",
-        "2",
-    ]
-    words = ["openssl", *words, "-subj", "/CN=localhost"]
+    files = ["-keyout", "key.pem", "-out", "cert.pem", "-days", "2", "-subj", "/CN=localhost"]
+    words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *files]
     made = subprocess.run(words, cwd=tmp_path, capture_output=True)
     if made.returncode:
         pytest.skip("needs openssl to make a certificate")

@@ -251,7 +251,7 @@ def need_scalars(rows: Sequence[Any], limits: Limits, known: Mapping[str, Any] |
         for name, value in row.items():
             kind = type(value)
             if kind is str:
-                if not _is_text(value, max_string):
+                if len(value) > max_string or not (value.isascii() or _is_text(value, max_string)):
                     at = f"row {i}, column {name!r}: {_shown(value)}"
                     raise Refused(422, f"{at} {_text_rule(value, max_string)}")
             elif kind is float or kind is int:

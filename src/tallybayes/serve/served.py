@@ -80,7 +80,7 @@ class Served:
 
     def best(self, shares: Sequence[float]) -> Any:
         """The label of the highest probability, the first of equal ones."""
-        return self.labels[max(range(len(shares)), key=shares.__getitem__)]
+        return self.labels[shares.index(max(shares))]
 
     def _given(self, rows: Any) -> Any:
         """Rows as the model takes them."""
@@ -140,7 +140,9 @@ class Served:
         elif ignore:
             return [{k: v for k, v in row.items() if k in known} for row in rows]
         else:
-            unknown = next((sorted(row.keys() - known) for row in rows if row.keys() - known), [])
+            names = known.keys()
+            odd = next((row for row in rows if not row.keys() <= names), {})
+            unknown = sorted(odd.keys() - names)
         if unknown:
             meant = suggestion(unknown[0], known)
             raise Refused(
