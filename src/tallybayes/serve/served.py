@@ -141,7 +141,7 @@ class Served:
             return [{k: v for k, v in row.items() if k in known} for row in rows]
         else:
             names = known.keys()
-            odd = next((row for row in rows if not row.keys() <= names), {})
+            odd: dict[str, Any] = next((row for row in rows if not row.keys() <= names), {})
             unknown = sorted(odd.keys() - names)
         if unknown:
             meant = suggestion(unknown[0], known)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import logging
 import os
 import time
@@ -66,12 +67,7 @@ ANONYMOUS = 4095  # the number of all who come without a token, for their rate
 
 NO_TOKEN = Token("", "", (), ANONYMOUS, 0)  # of a path that is open to anybody
 NO_QUERY: Mapping[str, str] = {}
-HEADERS = [
-    (b"x-content-type-options", b"nosniff"),
-    (b"cache-control", b"no-store"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
-]
+HEADERS = [(b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store")]
 """Of every answer."""
 SANDBOX = "sandbox allow-scripts; frame-ancestors 'none'"
 """Of a report, whose scripts see nothing of the page with the token."""
@@ -197,8 +193,7 @@ def _refusal(refused: Refused) -> Response:
 
 
 def _headed(answer: Response) -> Response:
-    given = {name for name, _ in answer.raw_headers}
-    answer.raw_headers += [header for header in HEADERS if header[0] not in given]
+    answer.raw_headers += HEADERS
     return answer
 
 
@@ -393,6 +388,8 @@ class Service:
         warnings.simplefilter("ignore", TallyWarning)  # about rows, whose values they name
         if "TALLYBAYES_NUM_THREADS" not in os.environ:
             set_num_threads(1)  # requests run side by side
+        gc.collect()
+        gc.freeze()  # libraries and the model stay: no collection looks at them again
         self._loop = asyncio.get_running_loop()
         refresher = asyncio.create_task(self._keep_fresh())
         try:
