@@ -121,7 +121,7 @@ def try_file(path: Path, x: Any, meter: PeakMeter | None = None) -> Outcome:
     if meter is not None:
         meter.start()
     try:
-        model, _ = load_or_count(path)
+        model, *_ = load_or_count(path)
     except ModelFileError as error:
         cause = type(error.__cause__).__name__
         found = Outcome("refused", str(error) if cause in FORESEEN else f"by chance: {error}")
@@ -142,6 +142,8 @@ def _asked(model: Any, x: Any) -> Outcome:
         p = model.predict_proba(x)
         model.predict(x)
         model.predict_joint_log_proba(x)
+        if getattr(model, "_scores", None) is not None:
+            model.p_values(x, within="class")
     except (UnicodeError, np.linalg.LinAlgError) as error:  # these are ValueErrors that say nothing
         return Outcome("failed", f"predict: {type(error).__name__}: {error}")
     except ValueError as error:

@@ -143,6 +143,14 @@ def _weighted(n_classes: int, **parameters: Any) -> Callable[[], Kind]:
     return make
 
 
+def _deciding() -> Kind:
+    """With the scores of sets, and the costs of decisions."""
+    x, y = frame()
+    model = tallybayes.NaiveBayes().fit(x, y).conformalize(x, y, within=["home"])
+    costs = {"no": {"no": 0.0, "ask": 0.4}, "yes": {"no": 5.0, "ask": 0.4}}
+    return Kind(model.with_costs(costs), x, y)
+
+
 def _text(n_classes: int, **parameters: Any) -> Callable[[], Kind]:
     """Messages of words that the classes prefer."""
 
@@ -176,6 +184,7 @@ KINDS: dict[str, Callable[[], Kind]] = {
     "table": _auto(),
     "table-declared": _declared(),
     "table-groups": _groups,
+    "table-deciding": _deciding,
     "table-forgotten": _forgotten,
     "table-isotonic": _declared(calibrate="isotonic"),
     "table-temperature": _auto(calibrate="temperature", alpha="auto", class_alpha="auto"),

@@ -9,6 +9,7 @@ from tallybayes.estimators.arrays import (
     GaussianNB,
     MultinomialNB,
 )
+from tallybayes.estimators.costs import CostClassifier
 from tallybayes.estimators.lazy import LazyNaiveBayes
 from tallybayes.estimators.loading import load
 from tallybayes.estimators.naive_bayes import NaiveBayes, collect
@@ -29,6 +30,7 @@ __all__ = [
     "BernoulliNB",
     "CategoricalNB",
     "ComplementNB",
+    "CostClassifier",
     "GaussianNB",
     "LazyNaiveBayes",
     "MultinomialNB",

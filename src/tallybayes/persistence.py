@@ -14,7 +14,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, is_dataclass
 from functools import cache
@@ -65,6 +65,7 @@ __all__ = [
     "Weight",
     "Within",
     "constructed",
+    "digest_of",
     "distinct",
     "dtype_of",
     "fit",
@@ -148,6 +149,15 @@ def write(
 
     with replacing(path, replace) as file:
         file.write(data)
+
+
+def digest_of(arrays: Iterable[NDArray[Any]]) -> str:
+    """A digest of counts, which depends on the bytes of every array of numbers."""
+    digest = hashlib.blake2b(digest_size=16)
+    for array in arrays:
+        if array.dtype.kind in "biuf":
+            digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
 
 
 UNFORESEEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)

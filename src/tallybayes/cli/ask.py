@@ -63,6 +63,7 @@ def predict(
             show_default=False,
         ),
     ] = None,
+    costs: options.Costs = None,
     safe_csv: Annotated[
         bool,
         typer.Option(
@@ -81,6 +82,7 @@ def predict(
 
     Examples:
         tallybayes predict sold.tally new.csv --proba --keep id -o predictions.csv
+        tallybayes predict sold.tally new.csv --costs costs.csv
         cat new.csv | tallybayes predict sold.tally -
     """
     keep = list(dict.fromkeys(keep or []))
@@ -99,6 +101,7 @@ def predict(
     from tallybayes.cli.writing import rounded, writing
 
     file = loaded(model)
+    decisions = file.decisions(costs)
     source: Any = reading.open_for(file, data)
     classes = file.classes
     names = [*(["document"] if source.has_names else []), *keep]
@@ -117,7 +120,10 @@ def predict(
         writing(output, columns, len(names) + 1, document_out, safe=safe_csv) as out,
     ):
         for kept, p in file.predicted(source, keep):
-            labels = [classes[k] for k in p.argmax(axis=1).tolist()]
+            if decisions is None:
+                labels = [classes[k] for k in p.argmax(axis=1).tolist()]
+            else:
+                labels = decisions.decide(p).decision.tolist()
             counts.update(labels)
             shown = p if digits is None else rounded(p, digits)
             out.write([*kept.values(), labels], shown if proba else None)
@@ -137,6 +143,16 @@ def evaluate(
     data: options.Data,
     reading: Reading,
     target: options.Target = None,
+    costs: options.Costs = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL",
+            autocompletion=columns_of,
+            help="With --costs: state costs for each value of this column, too.",
+            show_default=False,
+        ),
+    ] = None,
     page: options.Page = None,
     force: options.Force = False,
     json: options.Json = False,
@@ -145,6 +161,7 @@ def evaluate(
 
     Examples:
         tallybayes evaluate sold.tally test.csv --report test.html
+        tallybayes evaluate sold.tally test.csv --costs costs.csv --by region
     """
     need_output()
     beside = None
@@ -161,7 +178,7 @@ def evaluate(
 
     source = reading.open_for(file, data)
     with progress():
-        figures = measured(file, source, target)
+        figures = measured(file, source, target, costs=costs, by=by)
     note_unlabelled(source, file.unit)
     if json:
         content = {"rows_without_label": source.unlabelled, "estimate": figures.document()}
@@ -318,7 +335,7 @@ def sql(
         raise Failure("SQL is written by sqlglot: pip install 'tallybayes[sql]'")
     from tallybayes.cli.files import loaded
 
-    found = loaded(model).model
+    found = loaded(model).classifier
     if not hasattr(found, "to_sql"):
         raise Failure(f"{model} is a model of documents, which SQL cannot express: use predict")
     kinds = dict(_pair(given) for given in types or [])
@@ -363,7 +380,10 @@ def export(
     start, ending = os.path.splitext(output)
     if ending.lower() in (".mjs", ".js"):  # beside which the types are
         Output(f"{start}.d.{ending[1:].replace('js', 'ts')}", "export", [model], force=force)
-    say(f"Saved {' and '.join(loaded(model).model.export(out.path))}")
+    file = loaded(model)
+    if file.costs is not None:
+        raise Failure(f"{model} decides by costs, which sql writes: such a file would not")
+    say(f"Saved {' and '.join(file.model.export(out.path))}")
 
 
 # ---- report: one page of HTML that shows a model and how good it is ------------------------------

@@ -47,7 +47,43 @@ def figures_tables(found: Figures) -> list[Any]:
         )
     dim = [line(remark, "dim") for remark in remarks]
     confusions = [_confusion_table(found)] if found.confusion.any() else []
-    return [numbers, *dim, line(), *confusions]
+    return [numbers, *dim, line(), *confusions, *_cost_tables(found)]
+
+
+def _cost_tables(found: Figures) -> list[Any]:
+    """What decisions cost, and for each value of a column."""
+    if found.costs is None:
+        return []
+    whole, names = found.costs, list(map(str, found.costs.costs.decisions))
+    each = zip(names, whole.shares.tolist(), whole.always.tolist(), strict=True)
+    decisions = table(
+        "Decisions",
+        ["decision", ">taken for", ">cost if always taken"],
+        [[name, f"{share:.1%}", f"{cost:.4g}"] for name, share, cost in each],
+    )
+    groups = {"all": whole} | {text or "(missing)": of for text, of in found.groups.items()}
+    heads = [found.by or "", f">{found.unit}s", ">cost", "std. error", ">referred"]
+    costs = table(
+        f"Cost of a {found.unit}, by the decisions of least expected cost",
+        [*heads, ">error of the rest"],
+        [
+            [
+                name,
+                f"{of.rows - of.unpriced:,}",
+                _shown(of.cost, ".4g"),
+                f"± {_shown(of.cost_se, '.2g')}",
+                _shown(of.referred, ".1%"),
+                _shown(of.error, ".1%"),
+            ]
+            for name, of in groups.items()
+        ],
+    )
+    remark = "referred: the decision is no class; error: another class than the true one is decided"
+    return [line(), costs, line(remark, "dim"), line(), decisions]
+
+
+def _shown(value: float, form: str) -> str:
+    return format(value, form) if math.isfinite(value) else "–"
 
 
 def _confusion_table(found: Figures) -> Any:

@@ -16,6 +16,7 @@ from tallybayes.cli.messages import USAGE, Failure
 
 __all__ = [
     "ClassWeight",
+    "Costs",
     "Data",
     "Force",
     "Json",
@@ -97,6 +98,16 @@ Page = Annotated[
         "--report",
         metavar="PAGE",
         help="Write a page of HTML that shows the model and how good it is on the rows.",
+    ),
+]
+Costs = Annotated[
+    str | None,
+    typer.Option(
+        "--costs",
+        metavar="FILE",
+        help="What decisions cost: the first column has the classes, each other column a decision, "
+        "which may be no class, such as ask. The decision of the least expected cost is taken.",
+        show_default=False,
     ),
 ]
 Target = Annotated[

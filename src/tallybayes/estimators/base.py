@@ -21,7 +21,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes import scoring
-from tallybayes.errors import IncompatibleTallies
+from tallybayes.decisions import Costs, Decided, Scores, in_set, need_coverage, scores_of
+from tallybayes.errors import IncompatibleTallies, StaleWarning, listed, warn_user
+from tallybayes.estimators.saving import SCORES
 from tallybayes.families.priors import ClassPrior
 from tallybayes.models.base import Model, same
 from tallybayes.models.class_weights import (
@@ -33,21 +35,31 @@ from tallybayes.models.class_weights import (
     weighted,
 )
 from tallybayes.models.data_warnings import warn_of_light_rows
+from tallybayes.persistence import digest_of
 from tallybayes.progress import learning_shown
 from tallybayes.readable import html_table
 from tallybayes.score import Formula, Kind
 from tallybayes.scoring import posterior_without
+from tallybayes.tables import AllBut, read_table
+from tallybayes.tables.columns import values_of
 from tallybayes.tally import TableTally
-from tallybayes.threads import new_lock
+from tallybayes.threads import get_num_threads, new_lock
 from tallybayes.validation import (
+    LeftOut,
+    as_numpy,
+    as_rows,
     codes_of,
+    label_array,
     labels_and_codes,
     like,
     read_given,
+    rows_of,
+    unfitted,
     warn_of_other_order,
 )
 
 if TYPE_CHECKING:
+    from tallybayes.estimators.costs import CostClassifier
     from tallybayes.export.javascript import JavaScript
     from tallybayes.export.tensors import ModelProto
     from tallybayes.reporting import Language, Report
@@ -172,9 +184,16 @@ def draw_waterfall(explanation: Any, **options: Any) -> Any:
     return WaterfallDisplay.from_explanation(explanation, **options)
 
 
+CHOOSING = frozenset({"fit", "recalibrate", "reweight", "count_from"})
+"""Methods after which a model predicts otherwise though its counts may be the same."""
+
+
 class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """What classifiers of rows and of documents share: they are equal where they hold the same, are
-    saved, and show themselves in a notebook and on one page. Not for direct use."""
+    saved, decide by costs, make sets of classes, and show themselves in a notebook and on one page.
+    Not for direct use."""
+
+    _reads: ClassVar[str]
 
     def __eq__(self, other: object) -> bool:
         """Whether two models are of one class and hold the same parameters, schema and counts, and
@@ -190,6 +209,8 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return False
         fitted: bool = self.__sklearn_is_fitted__()
         if fitted != other.__sklearn_is_fitted__():
+            return False
+        if not same(self.__dict__.get(SCORES), other.__dict__.get(SCORES)):
             return False
         return not fitted or self._holds_the_same(other)
 
@@ -242,6 +263,308 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if "text/html" in found:
             found["text/html"] += _learned(self)
         return found
+
+    # ---- decisions by cost -----------------------------------------------------------------------
+    def decide(self, X: Any, costs: Any) -> Decided:
+        """The decision of the least expected cost for each row.
+
+        Decisions may be more than the classes: "ask a person" has a price like any other. So no
+        threshold is chosen on data; the probabilities decide, as good as they are.
+
+        Parameters
+        ----------
+        X : rows (n_rows, n_features)
+            Rows to decide about.
+        costs : data frame, mapping or array-like
+            What each decision costs in each class: a row a class, a column a decision. A frame of
+            pandas has the classes as its index, or any frame in its first column; a mapping gives
+            each class a mapping of decisions to costs. Without names, an array (n_classes,
+            n_classes) of actual and decided class.
+
+        Returns
+        -------
+        Decided
+            ``decision`` (n_rows,), of several of equal cost the first, and ``expected``
+            (n_rows, n_decisions), the expected cost of each.
+
+        Raises
+        ------
+        ValueError
+            For a class without costs, a decision without a finite cost, or bad rows.
+        """
+        return Costs.read(costs, self.classes_).decide(as_numpy(self.predict_proba(X)))
+
+    def with_costs(self, costs: Any) -> CostClassifier:
+        """A classifier of this model whose ``predict`` decides by costs.
+
+        Parameters
+        ----------
+        costs : data frame, mapping or array-like
+            As for :meth:`decide`.
+
+        Returns
+        -------
+        CostClassifier
+            It holds a copy of this model, which is unchanged.
+
+        Raises
+        ------
+        ValueError
+            As for :meth:`decide`.
+        """
+        from tallybayes.estimators.costs import CostClassifier  # which few models need
+
+        return CostClassifier(unfitted(self), costs)._holding(copy.copy(self))
+
+    # ---- sets of classes -------------------------------------------------------------------------
+    def conformalize(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        within: str | Sequence[str] = (),
+    ) -> Self:
+        """Keep the scores of learned rows, from which prediction sets are made.
+
+        Each row is predicted by what is learned without it: a plain model by exact leave-one-out, a
+        weighted one by the parts of its fit that left the row out, which are fitted again. The
+        scores, at most 65,536, travel in the model file. When the counts change they are stale.
+
+        Parameters
+        ----------
+        X : rows (n_rows, n_features)
+            Rows that the model has learned, all or a fair sample of them.
+        y : array-like (n_rows,)
+            Their labels.
+        sample_weight : array-like (n_rows,), optional
+            The weights that they were learned with.
+        within : str or sequence of str, default=()
+            Columns of X that sets may be asked within, beside "class".
+
+        Returns
+        -------
+        self
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            For bad rows, or a column that X lacks; the estimator is then as it was before.
+        """
+        names = [within] if isinstance(within, str) else list(within)
+        X, y = as_rows(X), label_array(y)
+        columns = {name: self._values_in(X, name) for name in names if name != "class"}
+        found = self._left_out_once(X, y, sample_weight)
+        rows = found.rows
+        self.__dict__[SCORES] = Scores.of(
+            self.classes_.copy(),
+            self._digest(),
+            found.log_proba,
+            codes_of(y[rows], self.classes_).astype(np.intp),
+            found.weight,
+            {name: [values[i] for i in rows.tolist()] for name, values in columns.items()},
+        )
+        return self
+
+    def p_values(
+        self,
+        X: Any,
+        *,
+        within: str | None = None,
+        method: Literal["scores", "full"] = "scores",
+        learned: tuple[Any, Any] | None = None,
+    ) -> Array:
+        """How usual each row would be under each class: the share of learned rows that their own
+        classes fit no better.
+
+        Parameters
+        ----------
+        X : rows (n_rows, n_features)
+            Rows to compare.
+        within : str, optional
+            Compare rows with those of the class in question ("class"), or with those that have the
+            same value in a column that :meth:`conformalize` was given.
+        method : {"scores", "full"}, default="scores"
+            "full" counts each row under each class in turn, and leaves each learned row out of the
+            counts with it; see :meth:`prediction_set`.
+        learned : (X, y), optional
+            All rows that the model has learned, for "full".
+
+        Returns
+        -------
+        float64 array (n_rows, n_classes)
+            Above 0, at most 1.
+
+        Raises
+        ------
+        ValueError
+            Without scores, for a column that they were not kept by, or for a model whose choices
+            "full" would have to make again.
+        """
+        if method not in ("scores", "full"):
+            raise ValueError(f"method is 'scores' or 'full', got {method!r}")
+        if method == "full":
+            return self._full_p_values(X, within, learned)
+        if learned is not None:
+            raise ValueError("learned= gives method='full' its rows: leave it out, or ask for that")
+        scores = self._scores_kept(within)
+        values: list[Any] = []
+        if within is not None and within != "class":
+            values = self._values_in(X, within)
+        new = scores_of(as_numpy(self._log_proba_compared(X)))
+        return scores.p_values(new, self.classes_, within, values)
+
+    def prediction_set(
+        self,
+        X: Any,
+        coverage: float = 0.95,
+        *,
+        within: str | None = None,
+        method: Literal["scores", "full"] = "scores",
+        learned: tuple[Any, Any] | None = None,
+    ) -> NDArray[np.bool_]:
+        """The classes that a row may have: sets that hold the true class as often as asked.
+
+        A class is in the set if its p-value is above 1 − coverage. An empty set says that no class
+        fits the row as well as learned rows are fit by their own: it is like nothing seen, or
+        between the classes.
+
+        With ``method="scores"`` the coverage is measured, not proven: a new row is predicted by one
+        row more than those it is compared with. With ``method="full"`` it is proven for rows of
+        which any order is equally probable: the row is counted under each class in turn, and all
+        rows are compared in these counts. That takes as many passes over the learned rows as there
+        are rows and classes.
+
+        Parameters
+        ----------
+        X : rows (n_rows, n_features)
+            Rows to predict.
+        coverage : float, default=0.95
+            The share of rows whose set holds their class, between 0 and 1.
+        within : str, optional
+            Have that share in each class ("class"), or for each value of a column that
+            :meth:`conformalize` was given. A value that no learned row had gets every class.
+        method : {"scores", "full"}, default="scores"
+            "full" is for models of which nothing is chosen by the counts: :class:`NaiveBayes` with
+            a declared family for each column, and the classifiers of arrays.
+        learned : (X, y), optional
+            All rows that the model has learned, for "full", which needs no scores.
+
+        Returns
+        -------
+        bool array (n_rows, n_classes)
+            Whether each class is in the set, in the order of ``classes_``.
+
+        Raises
+        ------
+        ValueError
+            For a coverage that is not between 0 and 1, and as :meth:`p_values`.
+        """
+        coverage = need_coverage(coverage)
+        if method == "scores":
+            self._scores_kept(within).warn_of_few(within, coverage, self.classes_)
+        found = self.p_values(X, within=within, method=method, learned=learned)
+        return in_set(found, coverage)
+
+    def _scores_kept(self, within: str | None) -> Scores:
+        """The scores that are kept, with a warning where counts have changed since."""
+        classes = self.classes_
+        scores: Scores | None = self.__dict__.get(SCORES)
+        if scores is None:
+            raise ValueError(
+                f"prediction sets are made from the scores of learned rows, and this "
+                f"{type(self).__name__} keeps none: call conformalize(X, y) with rows that it has "
+                "learned"
+            )
+        if within not in (None, "class", *scores.columns):
+            raise ValueError(
+                f"sets are made within 'class' or a column that was named before, got {within!r}; "
+                f"conformalize was given {listed(map(repr, scores.columns)) or 'no column'}: call "
+                f"conformalize(X, y, within=[{within!r}])"
+            )
+        if len(classes) and scores.counts != self._digest():
+            warn_user(
+                StaleWarning(
+                    "the scores of learned rows are older than the counts",
+                    "call conformalize(X, y) with rows that were learned",
+                ),
+                StaleWarning,
+            )
+        return scores
+
+    def _values_in(self, X: Any, name: str) -> list[Any]:
+        """The values of a column of rows."""
+        if self._reads == "documents":
+            raise ValueError(f"documents have no columns: sets are within 'class', not {name!r}")
+        columns = read_table(as_numpy(X), get_num_threads(), AllBut([name])).columns
+        if name not in columns:
+            raise ValueError(f"within= names {name!r}, which X does not have; it has {[*columns]}")
+        return values_of(columns[name])
+
+    def _full_p_values(self, X: Any, within: str | None, learned: tuple[Any, Any] | None) -> Array:
+        """The p-values of rows that are counted under each class in turn."""
+        self._need_no_choice()
+        if learned is None:
+            raise ValueError(
+                "method='full' compares with the learned rows themselves, which no model keeps: "
+                "give them as learned=(X, y)"
+            )
+        classes, x = self.classes_, as_rows(X)
+        old, y = as_rows(learned[0]), label_array(learned[1])
+        own, ones = codes_of(y, classes).astype(np.intp), np.ones(len(y))
+        values: list[Any] = []
+        columns: dict[str, list[Any]] = {}
+        if within is not None and within != "class":
+            values, columns[within] = self._values_in(x, within), self._values_in(old, within)
+        found = np.empty((len(self.predict_proba(x)), len(classes)))
+        for i in range(len(found)):
+            one = rows_of(x, np.array([i]))
+            for c in range(len(classes)):
+                label = classes[c : c + 1]
+                more = copy.copy(self).partial_fit(one, label)
+                log_proba = more._log_proba_without(old, y, None)
+                kept = Scores.of(classes, "", log_proba, own, ones, columns)
+                new = scores_of(more._log_proba_without(one, label, None))
+                shares = kept.p_values(new, classes, within, values[i : i + 1])
+                found[i, c] = shares[0, c]
+        return found
+
+    def _need_no_choice(self) -> None:
+        """Raises ValueError where something that predicts is chosen by the counts, and not by the
+        parameters."""
+        raise ValueError(
+            f"method='full' is for models of which nothing is chosen by the counts, and a "
+            f"{type(self).__name__} learns more than counts: use method='scores'"
+        )
+
+    def _left_out_once(self, X: Any, y: Any, sample_weight: Any) -> LeftOut:
+        """Learned rows, each predicted by what is learned without it."""
+        found = self._left_out(X, y, sample_weight)
+        if found is not None:
+            return found
+        log_proba = self._log_proba_without(X, y, sample_weight)
+        weight = np.ones(len(log_proba))
+        if sample_weight is not None:
+            weight = np.asarray(as_numpy(sample_weight), dtype=np.float64)
+        return LeftOut(np.arange(len(log_proba)), log_proba, weight, "counts")
+
+    def _left_out(self, X: Any, y: Any, sample_weight: Any, groups: Any = None) -> LeftOut | None:
+        """Predictions of learned rows by a fit that is repeated; None where the counts without a
+        row say it all, as here."""
+        return None
+
+    def _log_proba_compared(self, X: Any) -> Any:
+        """log P(c | x) of rows that are compared with those left out."""
+        return self.predict_log_proba(X)
+
+    @abstractmethod
+    def _digest(self) -> str:
+        """Tells these counts from others."""
+
+    @abstractmethod
+    def _log_proba_without(self, X: Any, y: Any, sample_weight: Any) -> Array:
+        """log P(c | x) of rows that were learned, each by the counts of all others."""
 
     def report(
         self,
@@ -491,7 +814,7 @@ LOCK = "_lock"
 LIVE = "_live"
 """The attribute that holds a score that follows rows one by one; other learning drops it."""
 
-LONG = frozenset({"fit", "partial_fit", "recalibrate", "reweight", "count_from"})
+LONG = CHOOSING | {"partial_fit"}
 """Methods that may take so long that a progress bar is due."""
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -537,6 +860,8 @@ def learning(method: Method) -> Method:
         with lock_of(self), shown:
             twin = twin_of(self)
             method(twin, *args, **kwargs)
+            if name in CHOOSING:
+                twin.__dict__.pop(SCORES, None)
             take_place(twin, self)
         return self
 
@@ -907,6 +1232,13 @@ class TallyClassifier(Classifier):
     def _log_proba_without(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Array:
         """log P(c | x) of rows that were learned, each by all others; see
         :func:`tallybayes.leave_one_out`."""
+        found, own, weight = self._posterior_without(X, y, sample_weight)
+        return self._fitted().predicted_without(found, own, weight)
+
+    def _posterior_without(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None
+    ) -> tuple[Array, NDArray[np.intp], Array]:
+        """The posterior of likelihood and prior alone; and the class and the weight of each row."""
         model = self._fitted()
         x, own, weights, _ = self._learned_rows(X, y, sample_weight)
         weight = np.ones(len(own)) if weights is None else weights
@@ -915,8 +1247,18 @@ class TallyClassifier(Classifier):
         fallback = None
         if not model.prior_enters:
             fallback = model.prior.log_without(model.tally.classes, own, weight)
-        found = posterior_without(likelihood, own, prior, fallback)
-        return model.predicted_without(found, own, weight)
+        return posterior_without(likelihood, own, prior, fallback), own, weight
+
+    def _digest(self) -> str:
+        model = self._fitted()
+
+        def of_counts() -> str:
+            return digest_of([*model.tally.arrays().values(), model.log_prior])
+
+        return model.once("digest", of_counts)
+
+    def _need_no_choice(self) -> None:
+        """Here nothing is chosen by the counts."""
 
     def _expect_values_of(self, model: TallyClassifier) -> None:
         """Makes this model, from which rows were removed, answer for values that only those rows
@@ -1073,6 +1415,23 @@ class TallyClassifier(Classifier):
         return self._attribute("tally_").sharing().tally
 
     # ---- SQL -------------------------------------------------------------------------------------
+    def _select(
+        self,
+        table: str | Sequence[str],
+        dialect: str,
+        names: Mapping[str, str] | Sequence[str] | None,
+        types: Mapping[str, Kind] | None,
+        keep: Sequence[str],
+        costs: Costs | None = None,
+    ) -> str:
+        """One SELECT that predicts, or decides by costs."""
+        from tallybayes.export import writer
+
+        formula = self._formula()
+        given = _given(formula, names)
+        write = writer("sql")
+        return str(write(formula, table, dialect, names=given, kinds=types, keep=keep, costs=costs))
+
     def to_sql(
         self,
         table: str | Sequence[str],
@@ -1128,9 +1487,4 @@ class TallyClassifier(Classifier):
             strings, groups of counts under a Dirichlet prior, densities of other packages; for a
             name that the dialect cannot have, or a statement that is beyond its limits.
         """
-        from tallybayes.export import writer
-
-        formula = self._formula()
-        given = _given(formula, names)
-        write = writer("sql")
-        return str(write(formula, table, dialect, names=given, kinds=types, keep=keep))
+        return self._select(table, dialect, names, types, keep)

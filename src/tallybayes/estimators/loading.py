@@ -7,11 +7,16 @@ from importlib import import_module
 from typing import Any, BinaryIO
 
 from tallybayes import persistence
+from tallybayes.decisions import Scores, costs_by_name
 from tallybayes.errors import ModelFileError
-from tallybayes.estimators.saving import EXTRA, HOMES
-from tallybayes.persistence import Tree, Unfit, fit, need
+from tallybayes.estimators.saving import EXTRA, HOMES, SCORES
+from tallybayes.persistence import Label, Tree, Unfit, constructed, fit, need
 from tallybayes.tally import TableTally
 from tallybayes.tally.saved import is_tally
+from tallybayes.validation import unfitted
+
+Costs = dict[Any, dict[Any, float]]
+"""Of each class, the cost of each decision."""
 
 __all__ = ["load", "load_or_count", "load_with_extra"]
 
@@ -29,7 +34,7 @@ def load(path: str | os.PathLike[str] | BinaryIO) -> Any:
 
     Returns
     -------
-    TallyClassifier
+    TallyClassifier or CostClassifier
         A fitted estimator of the class that was saved.
 
     Raises
@@ -53,16 +58,25 @@ def load_with_extra(
                 "this is the tally of a table and no model: TableTally.load(path) reads it, and "
                 "NaiveBayes.from_tally(tally) makes a model of it"
             )
-        return _loaded_model(header, tree)
+        estimator, extra, costs = _loaded_model(header, tree)
+        if costs is not None:
+            from tallybayes.estimators.costs import CostClassifier  # which few files hold
+
+            whole = CostClassifier(unfitted(estimator), costs)
+            estimator = constructed(whole._holding, "costs", estimator)
+        return estimator, extra
 
 
-def load_or_count(path: str | os.PathLike[str] | BinaryIO) -> tuple[Any, dict[str, Any]]:
-    """As :func:`load_with_extra`; of the file of a tally, the plain model of these counts."""
+def load_or_count(
+    path: str | os.PathLike[str] | BinaryIO,
+) -> tuple[Any, dict[str, Any], Costs | None]:
+    """As :func:`load_with_extra`, but with the costs of a :class:`CostClassifier` beside its model;
+    of the file of a tally, the plain model of these counts."""
     with persistence.opened(path, "model or tally") as (header, tree):
         if not is_tally(header):
             return _loaded_model(header, tree)
         tally = TableTally.restored(header, tree)
-        return _class_of("NaiveBayes").from_tally(tally), {}
+        return _class_of("NaiveBayes").from_tally(tally), {}, None
 
 
 def _class_of(name: str) -> Any:
@@ -70,10 +84,13 @@ def _class_of(name: str) -> Any:
     return getattr(import_module(f"tallybayes.estimators.{HOMES[name]}"), name)
 
 
-def _loaded_model(header: Any, tree: Tree) -> tuple[Any, dict[str, Any]]:
-    """A model and its `extra` from what a file holds."""
+def _loaded_model(header: Any, tree: Tree) -> tuple[Any, dict[str, Any], Costs | None]:
+    """A model, its `extra` and the costs of its decisions, from what a file holds."""
     need(isinstance(header, dict) and "estimator" in header, "the header lacks 'estimator'")
     name = fit(str, header["estimator"], "the header.estimator")
+    header, tree = dict(header), dict(tree)
+    scores, costs = header.pop("scores", None), header.pop("costs", None)
+    of_scores = tree.pop("scores", {})
     if name not in HOMES:
         raise Unfit(f"it holds a {name[:100]}, which this version of tallybayes does not have")
     if name == "TextNB":
@@ -83,4 +100,9 @@ def _loaded_model(header: Any, tree: Tree) -> tuple[Any, dict[str, Any]]:
     estimator, extra = restored_model(_class_of(name), header, tree)
     if extra is not None:
         estimator.__dict__[EXTRA] = extra
-    return estimator, extra or {}
+    if scores is not None:
+        estimator.__dict__[SCORES] = Scores.restored(scores, of_scores)
+    if costs is not None:
+        costs = fit(dict[Label, dict[Label, float]], costs, "costs")
+        constructed(costs_by_name, "costs", costs, estimator.classes_)
+    return estimator, extra or {}, costs

@@ -339,6 +339,27 @@ class NaiveBayes(RowByRow):
     calibrate: Method | None
 
     # ---- choosing --------------------------------------------------------------------------------
+    def _need_no_choice(self) -> None:
+        model = self._fitted()
+        what = model.reading.declared
+        known = {*what.families, *(name for group in what.groups for name in group)}
+        free = [name for name in model.names if name not in known]
+        if free:
+            raise ValueError(
+                "method='full' needs a declared family for each column, because what a family is "
+                f"chosen by would change with each row: column {free[0]!r} has none. Declare it in "
+                "columns=, or use method='scores'"
+            )
+        for name in ("alpha", "class_alpha", "half_life", "calibrate", "class_weight"):
+            value = getattr(self, name)
+            if value in ("auto", "balanced") or (
+                value is not None and name in ("half_life", "calibrate")
+            ):
+                raise ValueError(
+                    f"method='full' counts each row under each class, and {name}={value!r} would "
+                    "be chosen again each time: use method='scores'"
+                )
+
     @property
     def chooses_on_rows(self) -> bool:
         """Whether smoothing or calibration is chosen on rows, by :meth:`recalibrate` or `fit`."""

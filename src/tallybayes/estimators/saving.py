@@ -10,12 +10,14 @@ import os
 from typing import Any, BinaryIO
 
 from tallybayes import persistence
+from tallybayes.decisions import Scores, costs_by_name
 from tallybayes.errors import ModelFileError
 from tallybayes.replacing import Replace
 
-__all__ = ["EXTRA", "HOMES", "save"]
+__all__ = ["EXTRA", "HOMES", "SCORES", "save"]
 
 
+SCORES = "_scores"  # the attribute that holds scores of learned rows, for prediction sets
 EXTRA = "_extra"  # the attribute of a loaded estimator that holds what the file had beside it
 
 HOMES = {
@@ -36,11 +38,13 @@ def save(
     path: str | os.PathLike[str] | BinaryIO,
     extra: dict[str, Any] | None = None,
     replace: Replace | None = None,
+    costs: Any = None,
 ) -> None:
     """Writes a fitted estimator; see :meth:`TallyClassifier.save`.
 
     `extra` is kept beside the model, for :func:`load_with_extra`; by default what the model was
-    loaded with. `replace` puts the new file in the old one's place, ``os.replace`` by default.
+    loaded with. `replace` puts the new file in the old one's place, ``os.replace`` by default. With
+    `costs`, the file holds a :class:`CostClassifier`.
     """
     name = type(estimator).__name__
     if type(estimator).__module__ != f"tallybayes.estimators.{HOMES.get(name)}":  # or a subclass
@@ -56,4 +60,9 @@ def save(
     extra = estimator.__dict__.get(EXTRA) if extra is None else extra
     if extra is not None:
         header["extra"] = extra
+    if costs is not None:
+        header["costs"] = costs_by_name(costs, estimator.classes_)
+    scores: Scores | None = estimator.__dict__.get(SCORES)
+    if scores is not None:
+        header["scores"], tree["scores"] = scores.plain()
     persistence.write(path, header, tree, replace=replace)

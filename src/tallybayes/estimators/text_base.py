@@ -27,6 +27,7 @@ from tallybayes.estimators.vectorizer import (
 from tallybayes.explain.explanation import DocumentExplanation, explain_document, top_terms
 from tallybayes.models.documents import TextModel, formula_of
 from tallybayes.models.live_documents import LiveDocuments
+from tallybayes.persistence import digest_of
 from tallybayes.score import Formula
 from tallybayes.sources.document_source import labelled_texts, texts_of
 from tallybayes.tally import TermCounts
@@ -306,6 +307,12 @@ class DocumentClassifier(Classifier):
         given = np.ones(len(documents)) if weights is None else weights
         need_counted(given, codes, model.tally.documents)
         return model.left_out(documents, codes, weights, together)
+
+    def _log_proba_without(self, X: Any, y: Any, sample_weight: Any) -> Array:
+        return self.leave_one_out(X, y, sample_weight)
+
+    def _digest(self) -> str:
+        return digest_of(self.tally_.arrays().values())
 
     # ---- one document ----------------------------------------------------------------------------
     def predict_one(self, document: str) -> Any:

@@ -12,7 +12,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.engines.contract import raise_infinite
 from tallybayes.errors import StaleWarning, warn_user
-from tallybayes.estimators.base import TallyClassifier, draw_waterfall, learning
+from tallybayes.estimators.base import (
+    Classifier,
+    TallyClassifier,
+    draw_waterfall,
+    learning,
+)
 from tallybayes.estimators.naive_bayes import NaiveBayes, weights_to_choose_on
 from tallybayes.estimators.one_row import RowByRow
 from tallybayes.explain.explanation import Explanation, explanation_of
@@ -258,6 +263,12 @@ class WeightedNaiveBayes(RowByRow):
     ) -> LeftOut | None:
         """Predictions of learned rows by a fit that is repeated: those that its figures are of. Of
         rows that are copies one stands for all. None for rows of less than two classes."""
+        return self._fitted_again(X, y, sample_weight, groups, of_terms=False)
+
+    def _fitted_again(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any = None, *, of_terms: bool
+    ) -> LeftOut | None:
+        """See :meth:`_left_out`; `of_terms` without the share of the class prior."""
         twin = copy.copy(self)
         rows = twin._rows_to_choose_on(X, y, sample_weight, groups)
         found = twin._learn(*rows)
@@ -265,12 +276,31 @@ class WeightedNaiveBayes(RowByRow):
         if found is None or weighting is None:
             return None
         log_proba = np.full((len(found.rows), len(self.classes_)), -np.inf)
-        log_proba[:, places_among(weighting.classes, self.classes_)] = found.log_proba
+        places = places_among(weighting.classes, self.classes_)
+        log_proba[:, places] = found.of_terms if of_terms else found.log_proba
         how: Literal["whole", "counts"] = "whole" if weighting.figures.left_out else "counts"
         known = twin._weighted().schema.classes
         own = places_among(known, self.classes_)[rows.own[found.rows]]
         weight = found.weight / np.array(list(self.class_weight_.values()))[own]
         return LeftOut(found.rows, log_proba, weight, how, weighting.figures)
+
+    def _left_out_once(self, X: Any, y: Any, sample_weight: Any) -> LeftOut:
+        # of the terms alone: no probability that is mixed with the class prior is near 1, so
+        # that most rows of an easy class would have one score
+        if self._weighting("conformalize").figures.log_loss_increase is None:
+            found = self._fitted_again(X, y, sample_weight, of_terms=True)
+            if found is not None:
+                return found
+        log_proba, own, _ = self._posterior_without(X, y, sample_weight)
+        weight = np.ones(len(own)) if sample_weight is None else np.asarray(sample_weight)
+        return LeftOut(np.arange(len(own)), log_proba, weight, "counts")
+
+    def _log_proba_compared(self, X: Any) -> Array:
+        self._fresh()
+        return super()._posterior(X, log=True)
+
+    def _need_no_choice(self) -> None:
+        Classifier._need_no_choice(self)
 
     def _options(self) -> FitOptions:
         return FitOptions(

@@ -14,11 +14,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from tallybayes.decisions import Costs
 from tallybayes.export import expression as sql
 from tallybayes.export.expression import Tree, Value
 from tallybayes.export.terms import Columns, added, interval_tree, joined
-from tallybayes.export.written import kinds_of, labels_of, written
+from tallybayes.export.written import kinds_of, labels_of, plain_labels, written
 from tallybayes.score import CellTable, Correction, Formula, Inexpressible, Kind
+from tallybayes.tables.columns import as_text
 
 __all__ = ["PREDICTION", "select"]
 
@@ -40,6 +42,7 @@ def select(
     names: Mapping[str, str] | None = None,
     kinds: Mapping[str, Kind] | None = None,
     keep: Sequence[str] = (),
+    costs: Costs | None = None,
 ) -> str:
     """The statement.
 
@@ -55,6 +58,9 @@ def select(
         What columns hold in the table, where that differs from the model's kind.
     keep : sequence of str
         Columns of the table that the result has first.
+    costs : Costs, optional
+        The prediction is the decision of the least expected cost, as text where some decisions are
+        no labels of the type of the others.
 
     Raises
     ------
@@ -74,6 +80,8 @@ def select(
         found = _of_scores(formula, columns, scores)
     else:
         found = _of_log_odds(formula, log_odds, columns, scores[0])
+    if costs is not None:
+        found = [_decided(query, costs, found[1:]), *found[1:]]
     labels = [str(label) for label in formula.classes.tolist()]
     titles = [f"p({label})" for label in labels]
     if query.dialect.has_plain_titles:
@@ -182,9 +190,27 @@ def _most_probable(formula: Formula, columns: Columns, p: Sequence[Tree]) -> lis
     return [sql.case(*((x.eq(best), label) for x, label in zip(p, labels, strict=True))), *p]
 
 
+def _decided(query: sql.Query, costs: Costs, p: Sequence[Tree]) -> Tree:
+    """The first decision of the least expected cost, by the probabilities."""
+    gains = [
+        query.name("x", sql.total([x * -cost for x, cost in zip(p, of_each, strict=True)]))
+        for of_each in costs.values.T.tolist()
+    ]
+    best = query.name("b", sql.greatest(gains))
+    decisions = costs.decisions
+    if len({type(decision) for decision in decisions}) > 1:
+        decisions = [as_text(decision) for decision in decisions]
+    names = _literals(plain_labels(decisions), query)
+    return sql.case(*((x.eq(best), name) for x, name in zip(gains, names, strict=True)))
+
+
 def _labels(formula: Formula, query: sql.Query) -> list[Tree]:
-    """The labels as literals; raises Inexpressible for one that the dialect cannot hold."""
-    labels = labels_of(formula)
+    """The labels as literals."""
+    return _literals(labels_of(formula), query)
+
+
+def _literals(labels: Sequence[str | bool | float], query: sql.Query) -> list[Tree]:
+    """Labels as literals; raises Inexpressible for one that the dialect cannot hold."""
     for label in labels:
         if isinstance(label, str) and not query.holds(label):
             title = query.dialect.title

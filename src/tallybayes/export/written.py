@@ -8,7 +8,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,7 @@ __all__ = [
     "kinds_of",
     "labels_of",
     "number_of_level",
+    "plain_labels",
     "written",
 ]
 
@@ -267,8 +268,12 @@ def number_of_level(level: str, kind: Kind, levels: Sequence[str]) -> float | No
 
 
 def labels_of(formula: Formula) -> list[str | bool | float]:
+    """The labels of the classes; see :func:`plain_labels`."""
+    return plain_labels(formula.classes.tolist())
+
+
+def plain_labels(labels: list[Any]) -> list[str | bool | float]:
     """The labels; raises Inexpressible for one that is not a string, a number or a boolean."""
-    labels: list[str | bool | float] = formula.classes.tolist()
     for label in labels:
         if not isinstance(label, bool | str | numbers.Real):
             raise Inexpressible(

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.decisions import Costs
 from tallybayes.errors import OptionError, SourceError, called, listed, suggestion
+from tallybayes.estimators.sources import tables_of
 from tallybayes.progress import reading_shown
+from tallybayes.sources.files import source_of
 from tallybayes.sources.places import Named, need_group, need_target
-from tallybayes.tables.columns import as_text
+from tallybayes.tables.columns import as_text, stacked
 
 if TYPE_CHECKING:
     from tallybayes.estimators.read_by import ReadBy
 
-__all__ = ["MAX_SAMPLE_ROWS", "ChosenRows", "ModelFile", "Replace", "digest_of", "need_columns"]
+__all__ = [
+    "MAX_SAMPLE_ROWS",
+    "ChosenRows",
+    "MeasuredRows",
+    "ModelFile",
+    "Replace",
+    "need_columns",
+]
 
 
 MAX_SAMPLE_ROWS = 1 << 15  # rows that a model is judged on
@@ -29,11 +38,34 @@ Replace = Callable[[str, str], None]
 """Puts a file in the place of another one, as ``os.replace`` does."""
 
 
+class MeasuredRows(NamedTuple):
+    """Rows with labels, and what a model predicts of them.
+
+    Parameters
+    ----------
+    codes : intp array (n_rows,)
+        The index of each row's class, −1 for one that is unknown.
+    proba : float64 array (n_rows, n_classes)
+        The probability of each class.
+    weights : float64 array (n_rows,), optional
+        The weights of the rows, where they have some.
+    kept : dict of str to list of str
+        The columns that were asked for, as they are written.
+    """
+
+    codes: NDArray[np.intp]
+    proba: NDArray[np.float64]
+    weights: NDArray[np.float64] | None
+    kept: dict[str, list[str]]
+
+
 class ModelFile(ABC):
     """A model with how its data is read; rows stand for documents, too."""
 
     model: Any
     read_by: ReadBy
+    costs: Any = None
+    """What decisions cost, of a file that a :class:`CostClassifier` has written."""
     unit: ClassVar[str]
 
     @property
@@ -83,10 +115,39 @@ class ModelFile(ABC):
             the probability of each class.
         """
 
+    def decisions(self, costs: Any = None) -> Costs | None:
+        """Read what decisions cost.
+
+        Parameters
+        ----------
+        costs : path, data frame, mapping or array-like, optional
+            A file has the classes in its first column, and a column for each decision. Otherwise as
+            ``decide`` of the model takes them; by default those of the model file.
+
+        Returns
+        -------
+        Costs or None
+            Classes and decisions as strings; None where there are no costs.
+
+        Raises
+        ------
+        SourceError
+            If a file cannot be read.
+        ValueError
+            For a class without costs, or a decision without a finite cost.
+        """
+        costs = self.costs if costs is None else costs
+        if costs is None:
+            return None
+        if isinstance(costs, str | os.PathLike):
+            source = source_of(costs)
+            costs = stacked(list(tables_of(source, None, list(source.columns())[:1])))
+        return Costs.read(costs, np.array(self.classes))
+
     @abstractmethod
     def measured(
-        self, source: Any, target: str | None
-    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64] | None]]:
+        self, source: Any, target: str | None, keep: Sequence[str] = ()
+    ) -> Iterator[MeasuredRows]:
         """Predict rows that have labels, part by part.
 
         Parameters
@@ -95,12 +156,13 @@ class ModelFile(ABC):
             What is predicted.
         target : str or None
             The column of the labels, where it has another name than that of the fit.
+        keep : sequence of str
+            Columns whose values are asked for.
 
         Yields
         ------
-        (intp array (n_rows,), float64 array (n_rows, n_classes), float64 array (n_rows,) or None)
-            The index of each row's class, −1 for one that is unknown; the probability of each
-            class; and the weights of the rows, where they have some.
+        MeasuredRows
+            Of each part.
         """
 
     @abstractmethod
@@ -243,6 +305,11 @@ class ModelFile(ABC):
         """
 
     @property
+    def classifier(self) -> Any:
+        """The model; where the file has costs, as a classifier that decides by them."""
+        return self.model if self.costs is None else self.model.with_costs(self.costs)
+
+    @property
     def classes(self) -> list[str]:
         """The labels as strings."""
         return [as_text(c) for c in self.model.classes_.tolist()]
@@ -324,7 +391,7 @@ class ModelFile(ABC):
             about = {**about, "target": name}
         rows, labels, weights, groups = self.sampled(source, target, MAX_SAMPLE_ROWS, group)
         with reading_shown("making the report"):
-            return self.model.report(
+            return self.classifier.report(
                 rows,
                 labels,
                 sample_weight=weights,
@@ -333,15 +400,6 @@ class ModelFile(ABC):
                 about=about,
                 lang=lang,
             )
-
-
-def digest_of(arrays: Iterable[NDArray[Any]]) -> str:
-    """A digest of counts, which depends on the bytes of every array of numbers."""
-    digest = hashlib.blake2b(digest_size=16)
-    for array in arrays:
-        if array.dtype.kind in "biuf":
-            digest.update(np.ascontiguousarray(array).data)
-    return digest.hexdigest()
 
 
 # ---- the rows that are taken out of data: by number, or by the value of a column -----------------

@@ -18,7 +18,8 @@ from tallybayes.estimators.read_by import ReadBy, remember
 from tallybayes.estimators.saving import save
 from tallybayes.estimators.text import TextNB
 from tallybayes.estimators.vectorizer import aged
-from tallybayes.model_files.base import ChosenRows, ModelFile, Replace, digest_of
+from tallybayes.model_files.base import ChosenRows, MeasuredRows, ModelFile, Replace
+from tallybayes.persistence import digest_of
 from tallybayes.progress import over, reading_shown
 from tallybayes.sources.document_source import Document, DocumentBatch, DocumentSource
 
@@ -105,7 +106,7 @@ class DocumentFile(ModelFile):
 
     def save(self, path: str, replace: Replace = os.replace) -> None:
         remember(self.model, self.read_by)
-        save(self.model, path, replace=replace)
+        save(self.model, path, replace=replace, costs=self.costs)
 
     @property
     def class_rows(self) -> NDArray[np.float64]:
@@ -150,12 +151,16 @@ class DocumentFile(ModelFile):
             yield beside, proba
 
     def measured(
-        self, source: DocumentSource, target: str | None
-    ) -> Iterator[tuple[NDArray[np.intp], Array, None]]:
+        self, source: DocumentSource, target: str | None, keep: Sequence[str] = ()
+    ) -> Iterator[MeasuredRows]:
+        if keep:
+            raise OptionError(
+                f"{called('by')} names a column of rows, and {self.path} is a model of documents"
+            )
         for batch in self._labelled(source, "measuring", target):
             with source.locating(batch):
                 proba = self.model.predict_proba(batch.strings)
-            yield self.codes(_labels(batch)), proba, None
+            yield MeasuredRows(self.codes(_labels(batch)), proba, None, {})
 
     def learn(self, source: DocumentSource, target: str | None) -> int:
         n = 0

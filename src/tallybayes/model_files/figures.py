@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.cross_validation import held_out_predictions, usual_folds
+from tallybayes.decisions import CostFigures
 from tallybayes.engines.contract import sampled_rows
-from tallybayes.errors import TallyWarning
+from tallybayes.errors import OptionError, TallyWarning, called
 from tallybayes.estimators.sources import Counted
 from tallybayes.estimators.weighted import WeightedNaiveBayes
 from tallybayes.model_files.base import MAX_SAMPLE_ROWS
@@ -46,11 +47,17 @@ class Figures:
     classes: list[str]
     unit: str
     rows: int
+    costs: CostFigures | None = None
+    """What decisions have cost, where there are costs."""
+    by: str | None = None
+    """The column whose values `groups` are."""
+    groups: dict[str, CostFigures]
+    """The same for each value of a column, sorted."""
 
     def __init__(self, classes: list[str], measured_on: str, unit: str = "row") -> None:
         self.classes, self.unit = classes, unit
         self.measured_on = measured_on
-        self.rows = 0
+        self.rows, self.groups = 0, {}
         self.confusion = np.zeros((len(classes) + 1, len(classes)))
         self.has_weights = self.stale = False
         self._loss = self._squares = self._squared_weights = 0.0
@@ -143,7 +150,13 @@ class Figures:
             "confusion": [
                 {"actual": a, "predicted": p, "rows": n} for a, p, n in self.confusions()
             ],
+            **({} if self.costs is None else {"costs": self._costs_document(self.costs)}),
         }
+
+    def _costs_document(self, costs: CostFigures) -> dict[str, Any]:
+        groups = [{"value": text, **found.document()} for text, found in self.groups.items()]
+        by = {} if self.by is None else {"by": {"column": self.by, "groups": groups}}
+        return {**costs.document(), **by}
 
     def in_short(self) -> str:
         """The accuracy in a sentence."""
@@ -253,6 +266,8 @@ def evaluate(
     target: str | None = None,
     *,
     name: str | None = None,
+    costs: Any = None,
+    by: str | None = None,
 ) -> Figures:
     """Measure a model on rows, or documents, with labels.
 
@@ -266,15 +281,44 @@ def evaluate(
         The column of the labels, where it has another name than that of the fit.
     name : str, optional
         What the rows are, for people; by default the name of the source.
+    costs : path, data frame, mapping or array-like, optional
+        What decisions cost; by default those of the model file, if it has some.
+    by : str, optional
+        A column of the rows: costs are stated for each of its values, too.
 
     Returns
     -------
     Figures
-        Accuracy and log-loss with their standard errors, and confusions.
+        Accuracy and log-loss with their standard errors, confusions, and what decisions cost: the
+        mean, the share that is referred, and the error of the rest.
+
+    Raises
+    ------
+    SourceError
+        If a column is lacking, or `by` is given and there are no costs.
     """
+    decisions = file.decisions(costs)
+    if by is not None and decisions is None:
+        raise OptionError(
+            f"{called('by')} states costs by the values of a column: name the costs by "
+            f"{called('costs')}"
+        )
     figures = Figures(file.classes, name or source.name, file.unit)
-    for codes, proba, weights in file.measured(source, target):
+    groups: dict[str, CostFigures] = {}
+    if decisions is not None:
+        figures.costs, figures.by = CostFigures(decisions), by
+    for codes, proba, weights, kept in file.measured(source, target, [] if by is None else [by]):
         figures.add(codes, proba, weights)
+        if figures.costs is None or decisions is None:
+            continue
+        figures.costs.add(codes, proba, weights)
+        values = np.array(kept.get(by or "", []), dtype=object)
+        for text in dict.fromkeys(values.tolist()):
+            rows = np.flatnonzero(values == text)
+            of_rows = None if weights is None else weights[rows]
+            group = groups.setdefault(text, CostFigures(decisions))
+            group.add(codes[rows], proba[rows], of_rows)
+    figures.groups = dict(sorted(groups.items()))
     return figures
 
 

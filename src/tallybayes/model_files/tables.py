@@ -30,9 +30,9 @@ from tallybayes.explain.importances import terms_apart
 from tallybayes.model_files.base import (
     MAX_SAMPLE_ROWS,
     ChosenRows,
+    MeasuredRows,
     ModelFile,
     Replace,
-    digest_of,
     need_columns,
 )
 from tallybayes.model_files.findings import (
@@ -45,6 +45,7 @@ from tallybayes.model_files.findings import (
 from tallybayes.models.rows import values_of_columns
 from tallybayes.models.table import TableModel
 from tallybayes.models.weighted import Term, weights_of
+from tallybayes.persistence import digest_of
 from tallybayes.progress import reading_shown
 from tallybayes.sources.cells import Kind
 from tallybayes.sources.contract import RowsKept
@@ -219,7 +220,7 @@ class TableFile(ModelFile):
 
     def save(self, path: str, replace: Replace = os.replace) -> None:
         remember(self.model, self.read_by)
-        save(self.model, path, replace=replace)
+        save(self.model, path, replace=replace, costs=self.costs)
 
     @property
     def table(self) -> TableModel:
@@ -282,13 +283,17 @@ class TableFile(ModelFile):
             yield from rows.over(of_part)
 
     def measured(
-        self, rows: Rows, target: str | None
-    ) -> Iterator[tuple[NDArray[np.intp], Array, Array | None]]:
-        plan = self._plan(rows, "measuring", self._target(target))
+        self, rows: Rows, target: str | None, keep: Sequence[str] = ()
+    ) -> Iterator[MeasuredRows]:
+        need_kept(rows, keep, "by")
+        plan = self._plan(rows, "measuring", self._target(target), keep=keep)
 
-        def of_part(table: Table) -> tuple[NDArray[np.intp], Array, Array | None]:
+        def of_part(table: Table) -> MeasuredRows:
             codes = self.codes(_labels(table, plan))
-            return codes, self.model.predict_proba(_of_model(table, plan)), _weights(table, plan)
+            proba = self.model.predict_proba(_of_model(table, plan))
+            kept = _kept(table, plan) if keep else {}
+            strings = {name: _as_strings(column) for name, column in kept.items()}
+            return MeasuredRows(codes, proba, _weights(table, plan), strings)
 
         with rows.reading(plan):
             yield from rows.over(of_part)
@@ -645,9 +650,12 @@ def open_model(path: str) -> TableFile | DocumentFile:
     SourceError
         If its model reads arrays.
     """
-    model, extra = load_or_count(path)
+    model, extra, costs = load_or_count(path)
+    kind: Any = TableFile
     if model._reads == "documents":
         from tallybayes.model_files.documents import DocumentFile  # which imports more
 
-        return DocumentFile.of(path, model, extra)
-    return TableFile.of(path, model, extra)
+        kind = DocumentFile
+    file: TableFile | DocumentFile = kind.of(path, model, extra)
+    file.costs = costs
+    return file

@@ -66,11 +66,14 @@ class LeftOutRows(NamedTuple):
     log_proba : float64 array (n_rows, n_learned)
         Of the classes that have rows.
     weight : float64 array (n_rows,)
+    of_terms : float64 array (n_rows, n_learned)
+        The same before the class prior is mixed in.
     """
 
     rows: Index
     log_proba: Array
     weight: Array
+    of_terms: Array
 
 
 def _log_prior(model: WeightedModel, prior_is_given: bool, present: Index) -> Array:
@@ -152,7 +155,8 @@ def learned_weighting(
     at = was[judged.tested] if given is None else given[was[judged.tested]]
     order = np.argsort(at)
     tested = judged.tested[order]
-    left_out = LeftOutRows(at[order], log_proba[order], unit * rows.weight[tested])
+    weights = unit * rows.weight[tested]
+    left_out = LeftOutRows(at[order], log_proba[order], weights, judged.log_proba[order])
     weighting = Weighting(
         learned=without_rows(learned),
         classes=model.schema.classes[present],

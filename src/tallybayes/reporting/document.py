@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from tallybayes.decisions import CostFigures, Costs
 from tallybayes.reporting.columns import Bin, ColumnFacts
 from tallybayes.reporting.content import Content, ShownRow
 from tallybayes.reporting.form import rounded
 from tallybayes.reporting.measures import Ranking, Reliability
 from tallybayes.reporting.subjects import Subject, Text, shown_value
+from tallybayes.tables.columns import as_text
 
 __all__ = ["document_of"]
 
@@ -30,7 +32,9 @@ MAX_DOCUMENT_CHARACTERS = 4_000
 """Characters of a text that the page holds."""
 
 
-def document_of(content: Content, about: Mapping[str, str]) -> dict[str, Any]:
+def document_of(
+    content: Content, about: Mapping[str, str], costs: Costs | None = None
+) -> dict[str, Any]:
     """The data of the page; `about` is what the model is of, by "target", "model", "data" and
     "made"."""
     subject = content.subject
@@ -61,6 +65,7 @@ def document_of(content: Content, about: Mapping[str, str]) -> dict[str, Any]:
         "ranking": {str(k): _ranking(r) for k, r in content.rankings.items()},
         "learning": None if content.learning is None else _learning(content),
         "worth": _worth(content),
+        "decisions": None if costs is None else _decisions(content, costs),
         **_form(subject),
         **_text(content.text),
     }
@@ -69,6 +74,20 @@ def document_of(content: Content, about: Mapping[str, str]) -> dict[str, Any]:
 def cut(text: str, max_length: int = MAX_CHARACTERS) -> str:
     """A text of bounded length."""
     return text if len(text) <= max_length else text[: max_length - 1] + "…"
+
+
+def _decisions(content: Content, costs: Costs) -> dict[str, Any]:
+    """What decisions about the predicted rows cost."""
+    figures, predictions = CostFigures(costs), content.predictions
+    figures.add(predictions.own, np.exp(predictions.log_proba), predictions.weight)
+    names = [cut(as_text(decision)) for decision in costs.decisions]
+    each = zip(names, rounded(figures.shares), rounded(figures.always), strict=True)
+    return {
+        "cost": rounded(figures.cost),
+        "error": rounded(figures.error),
+        "referred": rounded(figures.referred),
+        "each": [list(of_one) for of_one in each],
+    }
 
 
 def _headline(content: Content) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
+from tallybayes.decisions import Costs
 from tallybayes.export.javascript import evaluator
 from tallybayes.replacing import replacing
 from tallybayes.reporting.content import content_of
@@ -102,6 +103,7 @@ def report_of(
     learned: bool | None = None,
     about: Mapping[str, str] | None = None,
     lang: Language = "en",
+    costs: Costs | None = None,
 ) -> Report:
     """The report of a fitted classifier; see the ``report`` method of the classifiers.
 
@@ -123,6 +125,8 @@ def report_of(
         What the page is about: "target", "model" and "data" in words.
     lang : {"en", "zh"}, default="en"
         The language of the page.
+    costs : Costs, optional
+        What decisions cost, which the page then shows, too.
 
     Returns
     -------
@@ -137,7 +141,7 @@ def report_of(
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     together = None if groups is None else read_groups(groups, len(y))
     content = content_of(subject_of(model), X, y, weight, learned, together)
-    return Report(document_of(content, _about(about or {}, y)), lang)
+    return Report(document_of(content, _about(about or {}, y), costs), lang)
 
 
 def _about(given: Mapping[str, str], y: Any) -> dict[str, str]:

@@ -154,12 +154,12 @@ def need_target(source: Named, target: str, columns: list[str]) -> None:
         )
 
 
-def need_kept(source: Named, names: Sequence[str]) -> None:
-    """Raises where the data has not the columns that --keep names."""
+def need_kept(source: Named, names: Sequence[str], option: str = "keep") -> None:
+    """Raises where the data has not the columns that an option names."""
     for name in names:
         if name not in source.header:
             raise SourceError(
-                f"{called('keep')} names {name!r}, which {source.name} does not have; its columns "
+                f"{called(option)} names {name!r}, which {source.name} does not have; its columns "
                 f"are {listed(source.header)}.{suggestion(name, source.header)}"
             )
 

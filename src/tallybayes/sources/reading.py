@@ -402,9 +402,9 @@ class Rows:
         if found is not None:
             self._first_strings[name] = (i, *found)
 
-    def _labelled(self, table: Table, labels: Strings | Empty, i: int) -> Table:
+    def _labelled(self, table: RowsKept, labels: Strings | Empty, i: int) -> Table:
         """The rows that have a label, and their labels as the model has them."""
-        plan, seen = self.plan, self._read_so_far.parts[i]
+        plan, seen, beside = self.plan, self._read_so_far.parts[i], table.kept
         assert plan.target is not None
         missing = np.ones(table.n_rows, bool) if isinstance(labels, Empty) else labels.codes < 0
         if missing.any():
@@ -413,13 +413,18 @@ class Rows:
                 raise _Fault(i, row, lambda: self._no_label(i, row), plan.target)
             kept = np.flatnonzero(~missing)
             seen.kept, seen.n_kept = np.packbits(~missing), len(kept)
-            table, labels = table.take(kept), labels.take(kept)
-        if isinstance(labels, Empty) or not table.n_rows:
-            return Table(table.columns | {plan.target: Empty(table.n_rows)}, table.n_rows, True)
-        if plan.fitting and not i:
-            need_few(labels, plan.target)
-        own = labels if plan.labels is None else as_own(labels, plan.labels)
-        return Table(table.columns | {plan.target: own}, table.n_rows, True)
+            rest, labels = table.take(kept), labels.take(kept)
+            beside = beside.take(pa.array(kept)) if plan.keep else beside
+            table = RowsKept(rest.columns, rest.n_rows, True, beside)
+        own: Column = Empty(table.n_rows)
+        if not isinstance(labels, Empty) and table.n_rows:
+            if plan.fitting and not i:
+                need_few(labels, plan.target)
+            own = labels if plan.labels is None else as_own(labels, plan.labels)
+        columns = table.columns | {plan.target: own}
+        if plan.keep:
+            return RowsKept(columns, table.n_rows, True, beside)
+        return Table(columns, table.n_rows, True)
 
     def _need_weights(self, column: Column, name: str, i: int) -> None:
         """Raises where a row has no weight, or none that a row can have."""

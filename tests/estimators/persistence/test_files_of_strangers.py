@@ -204,7 +204,7 @@ def test_what_is_missing_is_named(files, refused, kind):
     for key, _ in list(parts.model["dict"]):
         less = Parts.of(files[kind])
         less.model["dict"] = [pair for pair in less.model["dict"] if pair[0] != key]
-        if key in ("extra", "weighting", "class_weight", "rounding"):
+        if key in ("extra", "weighting", "class_weight", "rounding", "scores", "costs"):
             continue
         assert repr(key) in refused(less.joined()) or key == "table"
 

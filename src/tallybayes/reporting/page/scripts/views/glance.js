@@ -88,6 +88,17 @@ const findings = () => {
     rest.length > 0 && R.later(t("more", { n: rest.length }), () => h("ul", { class: "plain" }, rest)));
 };
 
+const decisions = () => {
+  const { cost, error, referred, each } = data.decisions;
+  const cheapest = each.reduce((a, b) => (b[2] < a[2] ? b : a));
+  const rows = each.map(([name, share, always]) => [R.plain(name), R.percent(share), R.few(always)]);
+  return h("div", { class: "card decisions" }, h("h3", {}, t("decisionsTitle")),
+    h("p", {}, t("decisions", { cost: R.few(cost), always: R.few(cheapest[2]), cheapest: R.plain(cheapest[0]) }), " ",
+      referred > 0 && t("decisionsReferred", { referred: R.percent(referred) }), " ",
+      error !== null && t("decisionsError", { error: R.percent(error) })),
+    R.table(t("decisionsTitle"), [t("decision"), t("share"), t("costAlways")], rows, [1, 2]));
+};
+
 R.glance = (body) => {
   const { headline } = data;
   const better = headline.accuracy[0] - headline.largestShare;
@@ -106,5 +117,5 @@ R.glance = (body) => {
       tile(t("calibrationError"), R.percent(headline.calibrationError), t("calibrationDetail")),
       tile(t(`${data.unit}sCounted`), R.count(data.classRows.reduce((a, b) => a + b, 0)), t("countedDetail"))),
     h("p", { class: "note" }, measured()),
-    h("div", { class: "grid2" }, h("div", {}, uses() ?? classBar()), h("div", {}, uses() && classBar(), findings())));
+    h("div", { class: "grid2" }, h("div", {}, uses() ?? classBar()), h("div", {}, uses() && classBar(), data.decisions && decisions(), findings())));
 };
