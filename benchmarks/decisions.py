@@ -23,7 +23,7 @@ __all__ = ["main"]
 
 RESULTS = Path(__file__).resolve().parent / "results"
 COVERAGES = (0.8, 0.9, 0.95)
-MAX_ROWS = 4000
+MAX_ROWS = 1500
 MIN_CLASS_ROWS = 50
 LARGEST_MEAN, STANDARD_ERRORS = 0.01, 3.0
 MAX_TIME = 1.5
@@ -96,7 +96,8 @@ def coverage_of(data: DataSet, name: str, make: Make, n_folds: int) -> dict[str,
     """How often sets hold the class, by coverage, in all rows and in each class; their sizes beside
     MAPIE's."""
     x, y = data.rows(least=2 * n_folds, most=MAX_ROWS)
-    if len(np.unique(y)) < 2:
+    labels, often = np.unique(y, return_counts=True)  # of the rows that were drawn
+    if len(labels) < 2 or often.min() < 2 * n_folds:
         return None
     held = {within: np.zeros((len(y), len(COVERAGES)), bool) for within in ("all", "class")}
     sizes, peer_sizes = np.zeros((2, len(y), len(COVERAGES)))

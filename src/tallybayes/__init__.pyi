@@ -2,6 +2,7 @@ from tallybayes import _kernels as _kernels
 from tallybayes.bayes import bayes_rule, update
 from tallybayes.cross_validation import cross_validate, leave_one_out
 from tallybayes.diagnosis.doctor import doctor
+from tallybayes.drift import compare
 from tallybayes.estimators.arrays import (
     BernoulliNB,
     CategoricalNB,
@@ -40,6 +41,7 @@ __all__ = [
     "__version__",
     "bayes_rule",
     "collect",
+    "compare",
     "cross_validate",
     "csv",
     "doctor",

@@ -216,7 +216,8 @@ app: typer.Typer = typer.Typer(
         "\n\nData is CSV (any delimiter), JSON lines, Parquet or Arrow; - is standard input or "
         "output. A command's own options: tallybayes COMMAND --help."
     ),
-    epilog="Exit codes: 0 success, 1 wrong data or model, 2 wrong usage, 130 interrupted.",
+    epilog="Exit codes: 0 success, 1 wrong data or model, 2 wrong usage, 3 moved further than "
+    "compare --fail-over admits, 130 interrupted.",
 )
 
 
@@ -273,6 +274,7 @@ COMMANDS = {
     "count": "tallybayes.cli.learn",
     "predict": "tallybayes.cli.ask",
     "evaluate": "tallybayes.cli.ask",
+    "compare": "tallybayes.cli.ask",
     "explain": "tallybayes.cli.ask",
     "update": "tallybayes.cli.learn",
     "forget": "tallybayes.cli.learn",

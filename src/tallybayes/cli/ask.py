@@ -16,7 +16,7 @@ from tallybayes.cli.messages import USAGE, Failure, need_output
 from tallybayes.cli.options import columns_of
 from tallybayes.cli.reading import Reading, reads, reads_labels
 
-__all__ = ["evaluate", "explain", "predict", "report", "show", "sql"]
+__all__ = ["compare", "evaluate", "explain", "predict", "report", "show", "sql"]
 
 
 # ---- predict: the class of each row, and how probable each class is ------------------------------
@@ -192,6 +192,56 @@ def evaluate(
         page_of.save(beside.path)
         if not json:
             say(saved_page(page_of, beside.path, model, file.unit))
+
+
+# ---- compare: what moved between the rows of two files -------------------------------------------
+MOVED = 3
+"""The exit code where a column moved further than --fail-over admits."""
+
+
+def compare(
+    old: Annotated[str, typer.Argument(metavar="OLD", help="A model, or a tally, of some rows.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="The same of later rows.")],
+    fail_over: Annotated[
+        float | None,
+        typer.Option(
+            "--fail-over",
+            metavar="PSI",
+            min=0.0,
+            help=f"Exit with {MOVED} if a column has a larger population stability index; 0.25 is "
+            "usual.",
+            show_default=False,
+        ),
+    ] = None,
+    show_all: Annotated[
+        bool, typer.Option("--all", metavar="", help="All columns, not those 20 that moved most.")
+    ] = False,
+    json: options.Json = False,
+) -> None:
+    """Compare two tallies: which classes and columns moved, from the counts alone.
+
+    Examples:
+        tallybayes count june.csv -t sold -o june.tally
+        tallybayes compare sold.tally june.tally --fail-over 0.25
+    """
+    need_output()
+    from tallybayes import compare as compared
+    from tallybayes.cli.console import document, say
+    from tallybayes.cli.files import loaded
+
+    files = [loaded(path) for path in (old, new)]
+    for path, file in zip((old, new), files, strict=True):
+        if file.unit == "document":
+            raise Failure(f"{path} counts documents: compare takes tallies of tables")
+    found = compared(*(file.model for file in files))
+    if json:
+        document("compare", {"old": old, "new": new, **found.document()})
+    else:
+        from tallybayes.cli.show import comparison_tables
+
+        say(*comparison_tables(found, show_all))
+    if fail_over is not None and found.largest_psi > fail_over:
+        raise typer.Exit(MOVED)
 
 
 # ---- explain: why a row got its class ------------------------------------------------------------

@@ -21,6 +21,7 @@ from tallybayes.cli.show_text import (
     terms_as_json,
     top_terms_tables,
 )
+from tallybayes.errors import listed
 from tallybayes.model_files import ChosenRows, Figures, TableFile
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "MEASURE",
     "class_table",
     "columns_table",
+    "comparison_tables",
     "explain",
     "informative_table",
     "notes_of_fit",
@@ -421,3 +423,38 @@ def shown_of_fit(
 
 def _informative_document(found: list[tuple[str, float]]) -> dict[str, Any]:
     return {"measure": MEASURE, "columns": [{"column": name, "nats": nats} for name, nats in found]}
+
+
+# ---- what moved between two tallies --------------------------------------------------------------
+MAX_MOVED = 20  # columns
+MAX_LEVELS_MOVED = 5  # levels of a column that came or went
+
+
+def comparison_tables(found: Any, show_all: bool) -> list[Any]:
+    """What moved, for people."""
+    shown = found.columns if show_all else found.columns[:MAX_MOVED]
+    parts: list[Any] = []
+    if found.p_classes is not None:
+        rows = [[str(c), f"{a:.1%}", f"{b:.1%}"] for c, (a, b) in found.classes.items()]
+        title = f"Classes (p = {found.p_classes:.2g} that they have not moved)"
+        parts += [table(title, ["class", ">old", ">new"], rows), line()]
+    labelled = found.p_classes is not None
+    heads = ["column", ">PSI", ">JS (nats)", ">missing", "q", *(["q within"] * labelled), "levels"]
+    rows = []
+    for c in shown:
+        levels = [*(f"+{level}" for level in c.came), *(f"-{level}" for level in c.went)]
+        within = [] if c.q_within is None else [f"{c.q_within:.2g}"]
+        missing = f"{c.missing_old:.1%} → {c.missing_new:.1%}"
+        figures = [f"{c.psi:.4f}", f"{c.js:.4f}", missing, f"{c.q_moved:.2g}", *within]
+        rows.append([c.name, *figures, listed(levels, MAX_LEVELS_MOVED)])
+    title = f"Columns ({found.rows_old:,.10g} rows before, {found.rows_new:,.10g} after)"
+    parts.append(table(title, heads, rows))
+    remarks = [
+        "PSI: population stability index; below 0.1 is little, above 0.25 much",
+        "q: of the columns with at most this q, so large a share at most has not moved",
+        *(["q within: the same, of the column within the classes"] * labelled),
+        *(f"{name} is not compared: {why}" for name, why in found.left_out.items()),
+    ]
+    if len(shown) < len(found.columns):
+        remarks.append(f"{len(found.columns) - len(shown):,} more columns: --all shows them")
+    return [*parts, *(line(remark, "dim") for remark in remarks)]

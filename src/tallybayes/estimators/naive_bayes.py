@@ -14,11 +14,14 @@ from scipy.special import log_softmax
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from tallybayes.drift import UNLABELLED
+from tallybayes.engines.contract import need_columns
 from tallybayes.engines.leave_one_out import cells_without
 from tallybayes.engines.parts import LookupPart, TakenOut
 from tallybayes.errors import NegativeTally, StaleWarning, warn_user
 from tallybayes.estimators.base import LIVE, TallyClassifier, learning
 from tallybayes.estimators.one_row import RowByRow, as_row
+from tallybayes.estimators.sources import need_name, rows_of, tables_of
 from tallybayes.explain.explanation import drawn_posteriors, draws_of, table_evidence
 from tallybayes.explain.importances import column_importances, column_tables
 from tallybayes.families.priors import Estimate
@@ -30,8 +33,10 @@ from tallybayes.models.table import Chosen, TableModel
 from tallybayes.score import Unseen
 from tallybayes.scoring import posterior, posterior_without
 from tallybayes.tables import Table
+from tallybayes.tables.columns import values_of
 from tallybayes.tally import TableTally
-from tallybayes.validation import like
+from tallybayes.threads import get_num_threads
+from tallybayes.validation import as_numpy, like
 from tallybayes.weighted.rows import group_folds
 
 if TYPE_CHECKING:
@@ -845,7 +850,11 @@ def calibration_on_rows(
 
 # ---- counting without a model: the tally of a table or of a source -------------------------------
 def collect(
-    source: Any, target: str, columns: Any = "auto", *, sample_weight: str | None = None
+    source: Any,
+    target: str | None = None,
+    columns: Any = "auto",
+    *,
+    sample_weight: str | None = None,
 ) -> TableTally:
     """Count the rows of a table or of a source.
 
@@ -858,8 +867,9 @@ def collect(
     source : table or source of rows
         As for :meth:`NaiveBayes.fit`: a data frame; a path, folder, pattern or list of files;
         record batches; a dataset; a lazy frame; a relation of DuckDB; a Spark DataFrame.
-    target : str
-        The column of labels.
+    target : str, optional
+        The column of labels. Without it all rows are of one class, ``"(unlabelled)"``, and
+        :func:`compare` tells what moved.
     columns : "auto", mapping or list of pairs, default="auto"
         Families by column, as for :class:`NaiveBayes`: they define what is counted.
     sample_weight : str, optional
@@ -879,6 +889,7 @@ def collect(
     See Also
     --------
     NaiveBayes.from_tally : A model of a tally.
+    compare : What moved between two tallies.
 
     Examples
     --------
@@ -890,4 +901,17 @@ def collect(
     >>> NaiveBayes.from_tally(tally).predict_proba([{"rain": "yes"}]).round(3)
     array([[0.416, 0.584]])
     """
-    return NaiveBayes(columns).fit(source, target, sample_weight).tally_
+    model = NaiveBayes(columns)
+    if target is not None:
+        return model.fit(source, target, sample_weight).tally_
+    need_name(sample_weight, "sample_weight")
+    rows = rows_of(as_numpy(source), get_num_threads())
+    if sample_weight is not None:
+        need_columns([sample_weight], list(rows.columns()), "column of weights,")
+    for table in tables_of(rows, None, ()):
+        held, weights = dict(table.columns), None
+        if sample_weight is not None:
+            weights = np.array(values_of(held.pop(sample_weight)), dtype=np.float64)
+        part = Table(held, table.n_rows, True)
+        model.partial_fit(part, [UNLABELLED] * table.n_rows, sample_weight=weights)
+    return model.tally_
