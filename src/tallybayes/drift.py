@@ -9,7 +9,7 @@ counts:
 
     G(class, cell) = G(class) + Σ_c G(cell | c)
 
-so that a change of the classes and of a column within classes are told from each other. Numbers are
+which tells a change of the classes from one of a column within them. Numbers are
 put into bins of about equal weight of both together. No row is needed.
 
 Lin (1991), on JS. Benjamini and Hochberg (1995), on the false discovery rate over columns.
@@ -426,7 +426,7 @@ def _divergence(p: Array, m: Array) -> float:
 def _g_test(tables: Sequence[Array]) -> float:
     """The p-value of no difference between the two rows of each table (2, n_cells), together.
 
-    Cells with few rows expected are tested together; a table with nothing to compare says nothing.
+    Cells with few rows expected are tested together; a table with nothing to compare is left out.
     """
     statistic, freedom = 0.0, 0
     for table in tables:
