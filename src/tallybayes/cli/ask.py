@@ -218,10 +218,10 @@ def compare(
     ] = False,
     json: options.Json = False,
 ) -> None:
-    """Compare two tallies: which classes and columns moved, from the counts alone.
+    """Compare two tallies: what moved, from the counts alone.
 
     Examples:
-        tallybayes count june.csv -t sold -o june.tally
+        tallybayes compare may.tally june.tally
         tallybayes compare sold.tally june.tally --fail-over 0.25
     """
     need_output()
