@@ -11,6 +11,7 @@ from tallybayes.estimators.arrays import (
     MultinomialNB,
 )
 from tallybayes.estimators.costs import CostClassifier
+from tallybayes.estimators.labels import MultiLabel
 from tallybayes.estimators.lazy import LazyNaiveBayes
 from tallybayes.estimators.loading import load
 from tallybayes.estimators.naive_bayes import NaiveBayes, collect
@@ -34,6 +35,7 @@ __all__ = [
     "CostClassifier",
     "GaussianNB",
     "LazyNaiveBayes",
+    "MultiLabel",
     "MultinomialNB",
     "NaiveBayes",
     "TextNB",

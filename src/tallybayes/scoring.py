@@ -28,7 +28,7 @@ __all__ = [
     "best_class",
     "joint_log_likelihood",
     "log_evidence",
-    "log_normalised",
+    "normalised",
     "posterior",
     "posterior_without",
     "warn_ruled_out",
@@ -111,12 +111,12 @@ def posterior_without(
 
 
 # ---- evidence, and figures -----------------------------------------------------------------------
-def log_normalised(scores: Array, log_prior: Array) -> Array:
-    """log P(c | x) of joint log-likelihoods (n_rows, n_classes), float64 in nats; of a row that
-    every class rules out, `log_prior`."""
-    log_proba = np.array(scores, order="C")
-    _kernels.normalise(log_proba, log_prior, False, None, get_num_threads())
-    return log_proba
+def normalised(scores: Array, log_prior: Array, *, log: bool) -> Array:
+    """P(c | x), or its logarithm in nats, of joint log-likelihoods (n_rows, n_classes); of a row
+    that every class rules out, that of `log_prior`."""
+    found = np.array(scores, order="C")
+    _kernels.normalise(found, log_prior, not log, None, get_num_threads())
+    return found
 
 
 def log_evidence(score: CompiledScore, x: Any, log_prior: Array) -> Array:

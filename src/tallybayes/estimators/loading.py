@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Container
 from importlib import import_module
 from typing import Any, BinaryIO
 
 from tallybayes import persistence
 from tallybayes.decisions import Scores, costs_by_name
 from tallybayes.errors import ModelFileError
-from tallybayes.estimators.saving import EXTRA, HOMES, SCORES
+from tallybayes.estimators.saving import EXTRA, HOMES, NESTED, SCORES
 from tallybayes.persistence import Label, Tree, Unfit, constructed, fit, need
 from tallybayes.tally import TableTally
 from tallybayes.tally.saved import is_tally
@@ -84,6 +85,28 @@ def _class_of(name: str) -> Any:
     return getattr(import_module(f"tallybayes.estimators.{HOMES[name]}"), name)
 
 
+def _restored(name: str, header: dict[str, Any], tree: Tree) -> tuple[Any, Any]:
+    """An estimator of this class with its model, and what was kept beside them."""
+    if name in NESTED:
+        from tallybayes.estimators import nested_codec
+
+        return nested_codec.restored_model(_class_of(name), header, tree, _inner_model)
+    if name == "TextNB":
+        from tallybayes.models import document_codec
+
+        return document_codec.restored_model(_class_of(name), header, tree)
+    from tallybayes.models import codec
+
+    return codec.restored_model(_class_of(name), header, tree)
+
+
+def _inner_model(header: Any, tree: Tree, kinds: Container[str]) -> Any:
+    """The estimator that another one holds, of one of these classes."""
+    name = header.get("estimator") if isinstance(header, dict) else None
+    need(isinstance(name, str) and name in kinds, "the estimator inside is one that can be there")
+    return _restored(str(name), header, tree)[0]
+
+
 def _loaded_model(header: Any, tree: Tree) -> tuple[Any, dict[str, Any], Costs | None]:
     """A model, its `extra` and the costs of its decisions, from what a file holds."""
     need(isinstance(header, dict) and "estimator" in header, "the header lacks 'estimator'")
@@ -93,11 +116,7 @@ def _loaded_model(header: Any, tree: Tree) -> tuple[Any, dict[str, Any], Costs |
     of_scores = tree.pop("scores", {})
     if name not in HOMES:
         raise Unfit(f"it holds a {name[:100]}, which this version of tallybayes does not have")
-    if name == "TextNB":
-        from tallybayes.models.document_codec import restored_model
-    else:
-        from tallybayes.models.codec import restored_model
-    estimator, extra = restored_model(_class_of(name), header, tree)
+    estimator, extra = _restored(name, header, tree)
     if extra is not None:
         estimator.__dict__[EXTRA] = extra
     if scores is not None:

@@ -12,9 +12,10 @@ from typing import Any, BinaryIO
 from tallybayes import persistence
 from tallybayes.decisions import Scores, costs_by_name
 from tallybayes.errors import ModelFileError
+from tallybayes.persistence import Tree
 from tallybayes.replacing import Replace
 
-__all__ = ["EXTRA", "HOMES", "SCORES", "save"]
+__all__ = ["EXTRA", "HOMES", "NESTED", "SCORES", "plain_of", "save"]
 
 
 SCORES = "_scores"  # the attribute that holds scores of learned rows, for prediction sets
@@ -25,12 +26,37 @@ HOMES = {
     "CategoricalNB": "arrays",
     "ComplementNB": "arrays",
     "GaussianNB": "arrays",
+    "MultiLabel": "labels",
     "MultinomialNB": "arrays",
     "NaiveBayes": "naive_bayes",
     "TextNB": "text",
     "WeightedNaiveBayes": "weighted",
 }
 """The estimators that a file can hold: of each class the module of ``tallybayes.estimators``."""
+
+NESTED = frozenset({"MultiLabel"})
+"""Those that hold another estimator."""
+
+
+def plain_of(estimator: Any) -> tuple[dict[str, Any], Tree]:
+    """Header and arrays of a fitted estimator."""
+    name = type(estimator).__name__
+    if type(estimator).__module__ != f"tallybayes.estimators.{HOMES.get(name)}":  # or a subclass
+        raise ModelFileError(
+            f"a model file cannot hold a {name}, a class that tallybayes does not have: save an "
+            "estimator of tallybayes itself, or pickle the model"
+        )
+    if name in NESTED:
+        from tallybayes.estimators import nested_codec
+
+        return nested_codec.plain_model(estimator, plain_of)
+    if name == "TextNB":
+        from tallybayes.models import document_codec
+
+        return document_codec.plain_model(estimator)
+    from tallybayes.models import codec
+
+    return codec.plain_model(estimator)
 
 
 def save(
@@ -46,17 +72,7 @@ def save(
     loaded with. `replace` puts the new file in the old one's place, ``os.replace`` by default. With
     `costs`, the file holds a :class:`CostClassifier`.
     """
-    name = type(estimator).__name__
-    if type(estimator).__module__ != f"tallybayes.estimators.{HOMES.get(name)}":  # or a subclass
-        raise ModelFileError(
-            f"a model file cannot hold a {name}, a class that tallybayes does not have: save an "
-            "estimator of tallybayes itself, or pickle the model"
-        )
-    if name == "TextNB":
-        from tallybayes.models.document_codec import plain_model
-    else:
-        from tallybayes.models.codec import plain_model
-    header, tree = plain_model(estimator)
+    header, tree = plain_of(estimator)
     extra = estimator.__dict__.get(EXTRA) if extra is None else extra
     if extra is not None:
         header["extra"] = extra

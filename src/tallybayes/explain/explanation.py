@@ -19,7 +19,7 @@ from tallybayes.models.documents import TextModel
 from tallybayes.models.table import TableModel, TextTerms
 from tallybayes.readable import html_table, shaded
 from tallybayes.score import ImproperPrior
-from tallybayes.scoring import log_normalised
+from tallybayes.scoring import normalised
 from tallybayes.tables import Table
 from tallybayes.tables.columns import frame, values_of
 from tallybayes.tally import GridCounts
@@ -550,7 +550,7 @@ def explanation_of(model: TableModel, x: Table, draw: Draw) -> Explanation:
     base, contributions, names = model.contributions(x)
     with np.errstate(invalid="ignore"):
         scores = base + contributions.sum(axis=2)
-    proba = model.corrected(log_normalised(scores, model.log_prior))
+    proba = model.corrected(normalised(scores, model.log_prior, log=True))
     classes, text_terms = model.schema.classes, model.text_terms
     return Explanation(base, contributions, classes, names, x, proba, text_terms, draw)
 

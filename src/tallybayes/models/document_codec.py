@@ -66,10 +66,10 @@ class _Options(NamedTuple):
 
 
 class _Figures(NamedTuple):
-    log_loss: float | None  # None is infinite
-    accuracy: NonNegative
+    log_loss: float | None  # None is infinite, and of no documents not known
+    accuracy: NonNegative | None
     log_loss_se: NonNegative | None
-    accuracy_se: NonNegative
+    accuracy_se: NonNegative | None
     documents: Annotated[int, Within(0, 2**53)]
 
 
@@ -209,8 +209,9 @@ def restored_model(estimator_type: Any, header: dict[str, Any], tree: Tree) -> t
     terms = restored_terms(file.terms, options.n_features, "terms")
     counts = term_counts(terms, file.classes, file.tally, "tally", file.pruned)
     need(not k or counts.documents.sum() > 0.0, "tally.documents holds a document")
-    infinite = (np.inf if value is None else value for value in file.figures)
-    figures = DocumentFigures(*infinite)  # type: ignore[arg-type]
+    lacking = np.inf if file.figures.documents else np.nan
+    known = (lacking if value is None else value for value in file.figures)
+    figures = DocumentFigures(*known)  # type: ignore[arg-type]
     model: TextModel
     if isinstance(file, _Plain):
         transforms = Transforms(file.tf, file.idf, file.length_normalize)

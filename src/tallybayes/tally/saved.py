@@ -8,6 +8,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tallybayes import _kernels
 from tallybayes.persistence import (
@@ -25,6 +26,7 @@ from tallybayes.persistence import (
 from tallybayes.schema import Columns, Schema
 from tallybayes.tally.base import RESIDUE, ClassCounts, FeatureSums, LevelCounts, Tally
 from tallybayes.tally.numbers import CrossMoments, GridCounts, Moments
+from tallybayes.tally.sparse import SparseSums
 from tallybayes.tally.terms import TermCounts, TextCounts, terms_ascend
 
 __all__ = [
@@ -291,6 +293,8 @@ def _tally(columns: Columns, given: Any, k: int, where: str) -> Tally:
     if columns.kind == "terms":
         return _text_counts(given, k, where)
     d, n_levels = columns.n_features, columns.n_levels
+    if columns.kind == "sums" and "indptr" in given:
+        return _sparse_sums(given, k, d, where)
     if columns.kind == "grid":
         for name in ("shift", "budget"):
             given = {**given, name: fit(Single, given.get(name), f"{where}.{name}").item()}
@@ -316,6 +320,26 @@ def _tally(columns: Columns, given: Any, k: int, where: str) -> Tally:
         need(small, f"{where}: n_lo is the rounding of n")
         _need_spread(tally, where)
     return tally
+
+
+class _Csr(NamedTuple):
+    data: Annotated[NDArray[np.float64], Shape("n_cells"), Within(0.0)]
+    indices: Annotated[NDArray[np.int64], Shape("n_cells"), Within(0)]
+    indptr: Annotated[NDArray[np.int64], Shape("n_starts"), Within(0), Ascending(strictly=False)]
+
+
+def _sparse_sums(given: Tree, k: int, d: int, where: str) -> SparseSums:
+    """Feature sums of which most are 0."""
+    data, indices, indptr = fit(_Csr, given, where, {"n_starts": k + 1})
+    fits = indptr[0] == 0 and indptr[-1] == len(data)
+    need(fits, f"{where}.indptr goes from 0 to the number of sums")
+    need(indices.max(initial=-1) < d, f"{where}.indices are columns")
+    rising = indices[1:] > indices[:-1]
+    ends = indptr[1:-1]
+    rising[ends[(ends > 0) & (ends < len(data))] - 1] = True  # where another class begins
+    need(bool(rising.all()), f"{where}.indices ascend within a class")
+    need(bool(np.isfinite(data.sum())), f"{where}.data sums to a number")
+    return SparseSums(sparse.csr_array((data, indices, indptr), shape=(k, d)))
 
 
 def _need_spread(tally: Moments | CrossMoments, where: str) -> None:

@@ -22,6 +22,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.tally import CrossMoments, Moments, Tally
@@ -207,7 +208,8 @@ def without_squares(t: Any) -> Any:
 def _arrays(tally: Any) -> Iterator[NDArray[np.float64]]:
     for part in parts_of(tally):
         for name in part.additive:
-            yield getattr(part, name)
+            array = getattr(part, name)
+            yield array.data if sparse.issparse(array) else array
 
 
 def _snapshot(*tallies: Any) -> list[NDArray[np.float64]]:

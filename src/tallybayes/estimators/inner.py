@@ -1,0 +1,363 @@
+"""The classifier inside another one: how its rows are read once, counted under other labels, and
+scored by other counts.
+
+:class:`MultiLabel` and :class:`Hierarchy` hold a classifier of arrays, tables or documents. What
+these three do differently is here, and nothing else in them asks which one it is.
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from tallybayes.engines.arrays import collect_array
+from tallybayes.engines.tables import collect_table
+from tallybayes.estimators.vectorizer import need_documents
+from tallybayes.models.documents import FixedIdf, PlainDocuments, PlainLearner
+from tallybayes.models.labels import ColumnLabels, LabelledRows, TermLabels, counts_of_labels
+from tallybayes.scoring import normalised, posterior_without
+from tallybayes.tally import TableTally, TermCounts
+from tallybayes.validation import rows_of
+from tallybayes.weighted.ridge import DocumentFigures
+
+__all__ = ["Inner", "inner_of"]
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int32]
+Index = NDArray[np.intp]
+
+EVERY = np.array([False])
+"""The class of a classifier that counts all rows together."""
+
+BY_CLASS = ("class_prior", "priors", "class_weight", "classes")
+"""Parameters that name the classes of one model."""
+
+UNJUDGED = DocumentFigures(np.nan, np.nan, np.nan, np.nan, 0)
+"""The figures of a model that was judged on no documents."""
+
+
+class Inner(ABC):
+    """How a kind of classifier reads, counts and scores rows. Rows `x` are as it has read them."""
+
+    @abstractmethod
+    def first(self, model: Any, X: Any) -> Any:
+        """Rows that an unfitted classifier begins with."""
+
+    @abstractmethod
+    def to_learn(self, model: Any, X: Any) -> Any:
+        """Rows that a fitted one counts in addition."""
+
+    def to_forget(self, model: Any, X: Any) -> Any:
+        """Rows that it has counted."""
+        return self.to_learn(model, X)
+
+    @abstractmethod
+    def to_predict(self, model: Any, X: Any) -> Any:
+        """Rows to score."""
+
+    @abstractmethod
+    def size(self, x: Any) -> int:
+        """How many rows there are."""
+
+    @abstractmethod
+    def start(self, model: Any, x: Any, weights: Array | None) -> None:
+        """Counts the first rows, all in one class, in place."""
+
+    @abstractmethod
+    def learn(self, model: Any, x: Any, weights: Array | None) -> None:
+        """Counts more rows, in place."""
+
+    @abstractmethod
+    def forget(self, model: Any, x: Any, weights: Array | None) -> None:
+        """Takes rows away, in place; raises NegativeTally."""
+
+    @abstractmethod
+    def by_label(self, model: Any, x: Any, labelled: LabelledRows, weights: Array | None) -> Any:
+        """The tally of the rows of each label."""
+
+    @abstractmethod
+    def counts(self, model: Any, batch: Any) -> Any:
+        """The counts of labels of a batch, with those of all rows of the model."""
+
+    @abstractmethod
+    def reading(self, model: Any, tally: Any) -> Any:
+        """A classifier that reads this tally as `model` reads its own."""
+
+    @abstractmethod
+    def joint(self, model: Any, x: Any) -> Array:
+        """log P(c) + log p(x | c), in nats, float64 (n_rows, n_classes)."""
+
+    @abstractmethod
+    def posterior(self, model: Any, joint: Array) -> Array:
+        """P(c | x) of joint log-likelihoods, float64 (n_rows, n_classes)."""
+
+    @abstractmethod
+    def left_out(self, model: Any, x: Any, own: Codes, weight: Array) -> Array:
+        """log P(c | x) of counted rows, each without itself, float64 (n_rows, n_classes)."""
+
+    @abstractmethod
+    def some(self, x: Any, rows: Index) -> Any:
+        """Some rows."""
+
+
+def inner_of(model: Any, whose: str) -> Inner:
+    """How a classifier counts and scores, if it can be inside another.
+
+    Raises
+    ------
+    ValueError
+        For a classifier that learns on rows, or parameters that name its classes.
+    """
+    kind = type(model).__name__
+    known = KINDS.get(kind)
+    if known is None or type(model).__module__.split(".")[0] != "tallybayes":
+        raise ValueError(
+            f"{whose} counts with a classifier of tallybayes that is read from counts alone, one "
+            f"of {', '.join(sorted(KINDS))}; got {model!r}"
+        )
+    for name in BY_CLASS:
+        if getattr(model, name, None) is not None:
+            raise ValueError(
+                f"{name}={getattr(model, name)!r} names the classes of a single model, and "
+                f"{whose} reads many: leave it out of the {kind}"
+            )
+    if getattr(model, "chooses_on_rows", False):
+        raise ValueError(
+            f"this {kind} chooses alpha='auto' or calibrate= on the rows of two classes, and "
+            f"{whose} reads its counts alone: give alpha a number"
+            + (", and set smoothing='auto'" if whose == "MultiLabel" else "")
+        )
+    for name in ("half_life", "max_terms", "unlabelled"):
+        if getattr(model, name, None) is not None:
+            raise ValueError(
+                f"{name}={getattr(model, name)!r} changes counts beyond the rows that are "
+                f"learned, which {whose} cannot take back by label: leave it out of the {kind}"
+            )
+    if kind == "TextNB" and model.model == "weighted":
+        raise ValueError(
+            f"TextNB(model='weighted') learns weights on documents, and {whose} reads counts "
+            "alone: use TextNB(model='multinomial'), 'complement' or 'bernoulli'"
+        )
+    return known
+
+
+class _Columns(Inner):
+    """What classifiers of arrays and of tables share."""
+
+    def start(self, model: Any, x: Any, weights: Array | None) -> None:
+        model._count_afresh(EVERY, x, np.zeros(self.size(x), dtype=np.int32), weights)
+
+    def counts(self, model: Any, batch: TableTally) -> ColumnLabels:
+        return ColumnLabels(model._model.tally, batch)
+
+    def joint(self, model: Any, x: Any) -> Array:
+        found: Array = model._model.score.joint(x)
+        return found
+
+    def posterior(self, model: Any, joint: Array) -> Array:
+        return normalised(joint, model._model.log_prior, log=False)
+
+    def left_out(self, model: Any, x: Any, own: Codes, weight: Array) -> Array:
+        held = model._model
+        classes = own.astype(np.intp)
+        likelihood = held.likelihood_without(x, classes, weight)
+        prior = held.log_prior_without(classes, weight)
+        fallback = None
+        if not held.prior_enters:
+            fallback = held.prior.log_without(held.tally.classes, classes, weight)
+        return posterior_without(likelihood, classes, prior, fallback)
+
+
+class _Arrays(_Columns):
+    def first(self, model: Any, X: Any) -> Any:
+        model._validate_params()
+        return model._first_rows(X)
+
+    def to_learn(self, model: Any, X: Any) -> Any:
+        model._fitted()
+        return model._read_rows(X, learning=True)
+
+    def to_predict(self, model: Any, X: Any) -> Any:
+        model._fitted()
+        return model._read_rows(X)
+
+    def size(self, x: Any) -> int:
+        return int(x.shape[0])
+
+    def learn(self, model: Any, x: Any, weights: Array | None) -> None:
+        model._take_parameters()
+        batch = self._batch(model, x, weights)
+        held = model._model
+        tally = held.tally.merged(batch)
+        model._model = held.with_tally(tally)
+
+    def forget(self, model: Any, x: Any, weights: Array | None) -> None:
+        held = model._model.own()
+        batch, rows = held.count(x, np.zeros(self.size(x), dtype=np.int32), weights)
+        held.subtract(batch, rows, "forget")
+        model._model = model._of_what_is_held(held, np.array([], dtype=bool))
+
+    def _batch(self, model: Any, x: Any, weights: Array | None) -> TableTally:
+        held = model._model
+        codes = np.zeros(self.size(x), dtype=np.int32)
+        counted = collect_array(held.columns, x, codes, 1, weights, whose=model._name)
+        schema = replace(held.schema, classes=EVERY, groups=(counted.columns,))
+        return TableTally(schema, counted.classes, (counted.tally,))
+
+    def by_label(
+        self, model: Any, x: Any, labelled: LabelledRows, weights: Array | None
+    ) -> TableTally:
+        return counts_of_labels(model._model.columns, x, labelled, weights, whose=model._name)
+
+    def reading(self, model: Any, tally: TableTally) -> Any:
+        twin = copy.copy(model)
+        held = model._model.with_tally(tally)
+        held.prior, held.family = twin._class_prior(tally.schema.classes), twin._family()
+        held.taken = twin._parameters()
+        twin._model = held
+        return twin
+
+    def some(self, x: Any, rows: Index) -> Any:
+        return x[rows]
+
+
+class _Tables(_Columns):
+    def first(self, model: Any, X: Any) -> Any:
+        model._validate_params()
+        return model._first_rows(X, more_may_come=True)
+
+    def to_learn(self, model: Any, X: Any) -> Any:
+        return model._read_rows(X, learning=True)
+
+    def to_forget(self, model: Any, X: Any) -> Any:
+        return model._rows_to_forget(X)
+
+    def to_predict(self, model: Any, X: Any) -> Any:
+        return model._read_rows(X)
+
+    def size(self, x: Any) -> int:
+        return int(x.n_rows)
+
+    def learn(self, model: Any, x: Any, weights: Array | None) -> None:
+        batch = self.by_label(model, x, _all_in_one(x.n_rows), weights)
+        model._add_batch(batch, x.n_rows, weights, x.names, x.declared, x)
+
+    def forget(self, model: Any, x: Any, weights: Array | None) -> None:
+        held = model._model
+        batch = self.by_label(model, x, _all_in_one(x.n_rows), weights)
+        rest = held.tally.merged(batch * -1.0)
+        what = held.reading.declared
+        model._take_rest(rest, held.seen, what, EVERY.tolist(), action="forget")
+
+    def by_label(
+        self, model: Any, x: Any, labelled: LabelledRows, weights: Array | None
+    ) -> TableTally:
+        what = getattr(x, "declared", None) or model._model.reading.declared
+        rows = labelled.rows
+        weight = None if weights is None else weights[rows]
+        codes, labels = labelled.codes, labelled.labels
+        return collect_table(x.take(rows), labels, codes, weight, what.together, what.analyzers)
+
+    def reading(self, model: Any, tally: TableTally) -> Any:
+        twin = copy.copy(model)
+        held = model._model
+        twin._take(tally, held.seen, held.reading.declared)
+        return twin
+
+    def some(self, x: Any, rows: Index) -> Any:
+        return rows_of(x, rows)
+
+
+class _Documents(Inner):
+    """Rows are the terms of the documents, and the documents as rows of them."""
+
+    def first(self, model: Any, X: Any) -> Any:
+        model._validate_params()
+        need_documents(X)
+        model._counter = model._new_counter(X)
+        return model._counter.counted(X)
+
+    def to_learn(self, model: Any, X: Any) -> Any:
+        need_documents(X)
+        model._fitted()
+        return model._counter.counted(X)
+
+    def to_predict(self, model: Any, X: Any) -> Any:
+        need_documents(X)
+        held = model._fitted()
+        return held.tally.terms, model._counter.rows(X, held.tally)
+
+    def size(self, x: Any) -> int:
+        return len(x[1])
+
+    def start(self, model: Any, x: Any, weights: Array | None) -> None:
+        learner: PlainLearner = model._learner()
+        tally = learner.counted(x[0], EVERY, x[1], _all_in_one(len(x[1])).codes, weights)
+        fixed = FixedIdf.of_tally(tally) if learner.transforms.fixes_idf else None
+        model._hold(PlainDocuments(tally, learner, fixed, UNJUDGED))
+
+    def learn(self, model: Any, x: Any, weights: Array | None) -> None:
+        batch = self.by_label(model, x, _all_in_one(len(x[1])), weights)
+        model._hold(replace(model._held_model(), tally=model._held_model().tally + batch))
+
+    def forget(self, model: Any, x: Any, weights: Array | None) -> None:
+        batch = self.by_label(model, x, _all_in_one(len(x[1])), weights)
+        held = model._held_model()
+        model._hold(replace(held, tally=held.tally.less(batch, "forget")))
+
+    def by_label(
+        self, model: Any, x: Any, labelled: LabelledRows, weights: Array | None
+    ) -> TermCounts:
+        terms, documents = x
+        rows = labelled.rows
+        weight = None if weights is None else weights[rows]
+        held: PlainDocuments = model._held_model()
+        return held.counted(terms, labelled.labels, documents.take(rows), labelled.codes, weight)
+
+    def counts(self, model: Any, batch: TermCounts) -> TermLabels:
+        return TermLabels(model._held_model().tally, batch, batch.labels)
+
+    def reading(self, model: Any, tally: TermCounts) -> Any:
+        twin = copy.copy(model)
+        held = model._held_model()
+        learner = replace(held.learner, alpha=float(twin.alpha))
+        twin._hold(replace(held, tally=tally, learner=learner))
+        return twin
+
+    def joint(self, model: Any, x: Any) -> Array:
+        found: Array = model._held_model().scorer.joint(x[1])
+        return found
+
+    def posterior(self, model: Any, joint: Array) -> Array:
+        found: Array = np.exp(log_softmax(joint, axis=1))
+        return found
+
+    def left_out(self, model: Any, x: Any, own: Codes, weight: Array) -> Array:
+        found: Array = model._held_model().left_out(x[1], own, weight)
+        return found
+
+    def some(self, x: Any, rows: Index) -> Any:
+        return x[0], x[1].take(rows)
+
+
+def _all_in_one(n: int) -> LabelledRows:
+    """Rows that all have the one label False."""
+    return LabelledRows(EVERY, np.arange(n + 1), np.zeros(n, dtype=np.int32))
+
+
+_ARRAYS, _TABLES, _DOCUMENTS = _Arrays(), _Tables(), _Documents()
+KINDS: dict[str, Inner] = {
+    "BernoulliNB": _ARRAYS,
+    "CategoricalNB": _ARRAYS,
+    "ComplementNB": _ARRAYS,
+    "GaussianNB": _ARRAYS,
+    "MultinomialNB": _ARRAYS,
+    "NaiveBayes": _TABLES,
+    "TextNB": _DOCUMENTS,
+}

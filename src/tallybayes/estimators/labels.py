@@ -1,0 +1,1049 @@
+"""Many labels a row: a classifier that is read once for each label, from one count of the rows."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from numbers import Integral, Real
+from typing import Any, BinaryIO, ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.special import expit
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import Tags
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from tallybayes.errors import StaleWarning, warn_user
+from tallybayes.estimators.base import LOCK, learning
+from tallybayes.estimators.inner import Inner, inner_of
+from tallybayes.models.base import same
+from tallybayes.models.labels import ColumnLabels, LabelledRows, TermLabels
+from tallybayes.schema import are_among, joined_labels
+from tallybayes.validation import (
+    is_missing_label,
+    label_array,
+    labels_and_codes,
+    read_given,
+)
+
+__all__ = ["LabelSets", "MultiLabel", "read_label_sets"]
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int32]
+Index = NDArray[np.intp]
+Form = Literal["matrix", "sparse", "lists", "text"]
+
+
+# ---- the labels of rows, as people give them -----------------------------------------------------
+class LabelSets(NamedTuple):
+    """The labels of rows as they were given.
+
+    Parameters
+    ----------
+    held : LabelledRows
+    form : {"matrix", "sparse", "lists", "text"}
+        A dense or a sparse indicator matrix, lists of labels, or labels with a separator.
+    """
+
+    held: LabelledRows
+    form: Form
+
+
+def read_label_sets(y: Any, n_rows: int, separator: str | None, whose: str) -> LabelSets:
+    """The labels of rows in any of the forms that they may have.
+
+    Parameters
+    ----------
+    y : matrix (n_rows, n_labels), list of lists, or column of str (n_rows,)
+        An indicator matrix holds 0 and 1; the labels of a frame are its columns, of others the
+        numbers of the columns. A missing value, an empty list or an empty string is a row without a
+        label.
+    n_rows : int
+    separator : str, optional
+        What stands between the labels of a column of strings.
+    whose : str
+        The estimator, for messages.
+
+    Raises
+    ------
+    ValueError
+        For other forms and values, labels that are missing or have no order, or a label that holds
+        the separator.
+    """
+    if y is None or isinstance(y, str | bytes):
+        raise ValueError(
+            f"{whose} takes y as an indicator matrix, a list of labels for each row, or a column "
+            f"of strings with separator=; got {y!r}"
+        )
+    if sparse.issparse(y) or getattr(y, "ndim", 1) == 2:
+        return _of_matrix(y, n_rows, whose)
+    rows = y.to_list() if hasattr(y, "to_list") else list(y)
+    if len(rows) != n_rows:
+        raise ValueError(
+            f"X has {n_rows} rows and y {len(rows)}: give the labels of each row, an empty list "
+            "for a row without a label"
+        )
+    strings = any(isinstance(row, str) for row in rows)
+    if strings and separator is None:
+        row = next(i for i, labels in enumerate(rows) if isinstance(labels, str))
+        raise ValueError(
+            f"y holds the string {rows[row]!r} in row {row}: say what stands between the labels of "
+            "a row with separator=, or give a list of labels for each row"
+        )
+    flat: list[Any] = []
+    size = np.zeros(n_rows, dtype=np.int64)
+    for i, given in enumerate(rows):
+        labels = _labels_of(given, i, separator, whose)
+        flat += labels
+        size[i] = len(labels)
+    start = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
+    if not flat:
+        known, codes = np.array([], dtype=object), np.zeros(0, dtype=np.int32)
+    else:
+        named = label_array(flat)
+        kinds = {type(label) for label in flat}
+        if len(kinds) > 1:  # NumPy would make strings of numbers
+            named = np.empty(len(flat), dtype=object)
+            named[:] = flat
+        known, codes = labels_and_codes(named)
+    return LabelSets(LabelledRows(known, start, codes), "text" if strings else "lists")
+
+
+def _labels_of(given: Any, row: int, separator: str | None, whose: str) -> list[Any]:
+    """The distinct labels of a row."""
+    if isinstance(given, str):
+        assert separator is not None
+        found = [label.strip() for label in given.split(separator)]
+        return list(dict.fromkeys(label for label in found if label))
+    if given is None or (not isinstance(given, Iterable) and is_missing_label(given)):
+        return []
+    if not isinstance(given, Iterable) or isinstance(given, bytes | Mapping):
+        raise ValueError(
+            f"y holds {given!r} in row {row}: {whose} takes a list of labels for each row, such as "
+            f"[{given!r}]"
+        )
+    labels = list(dict.fromkeys(given.tolist() if isinstance(given, np.ndarray) else given))
+    for label in labels:
+        if is_missing_label(label):
+            raise ValueError(
+                f"row {row} of y has a missing value among its labels: leave it out; a row without "
+                "a label has an empty list"
+            )
+        if separator is not None and isinstance(label, str) and separator in label:
+            raise ValueError(
+                f"row {row} of y has the label {label!r}, which holds the separator "
+                f"{separator!r}: choose another separator, or rename the label"
+            )
+    return labels
+
+
+def _of_matrix(y: Any, n_rows: int, whose: str) -> LabelSets:
+    """The labels of an indicator matrix."""
+    names = getattr(y, "columns", None)
+    form: Form = "sparse" if sparse.issparse(y) else "matrix"
+    matrix = sparse.csr_array(y if form == "sparse" else np.asarray(y))
+    if matrix.shape[0] != n_rows:
+        raise ValueError(
+            f"X has {n_rows} rows and y {matrix.shape[0]}: give the labels of each row"
+        )
+    matrix.sum_duplicates()
+    values = matrix.data
+    wrong = np.flatnonzero(~((values == 0) | (values == 1)))
+    if len(wrong):
+        rows, columns = matrix.tocoo().coords
+        at = int(wrong[0])
+        raise ValueError(
+            f"an indicator matrix holds 0 and 1, 1 where the row has the label: y holds "
+            f"{values[at].item()!r} in row {int(rows[at])}, column {int(columns[at])}"
+        )
+    matrix.eliminate_zeros()
+    labels = np.arange(matrix.shape[1]) if names is None else np.asarray(list(names))
+    known, rank = labels_and_codes(labels) if len(labels) else (labels, np.zeros(0, np.int32))
+    if len(known) < len(labels):
+        raise ValueError(f"the columns of y name a label twice: {labels.tolist()!r}")
+    start = matrix.indptr.astype(np.int64)
+    return LabelSets(LabelledRows(known, start, rank[matrix.indices]), form)
+
+
+# ---- what is chosen for each label, on rows that are left out ------------------------------------
+MAX_TUNING_ROWS = 1 << 13
+"""Rows with, and rows without a label, on which something is chosen for it."""
+SMOOTHINGS = 2.0 ** np.arange(-8, 3, 2)
+"""What alpha is multiplied by, of which the one of the least log-loss is taken."""
+
+
+class Tuned(NamedTuple):
+    """What was chosen for the labels.
+
+    Parameters
+    ----------
+    log_odds : float64 array (n_labels,)
+        A row has a label if its log-odds are above, in nats.
+    alpha : float64 array (n_labels,), optional
+        The smoothing of each; None for that of the classifier.
+    stale : bool
+        Whether the counts have changed since.
+    """
+
+    log_odds: Array
+    alpha: Array | None
+    stale: bool = False
+
+
+def best_threshold(log_odds: Array, own: NDArray[np.bool_], weight: Array, gain: Any) -> float:
+    """The threshold of the largest gain, halfway between two scores; infinite if all rows, or none,
+    are best.
+
+    Parameters
+    ----------
+    log_odds : float64 array (n_rows,)
+    own : bool array (n_rows,)
+        Whether the row has the label.
+    weight : float64 array (n_rows,)
+    gain : callable (hits, false alarms, misses)
+        Of arrays of the weights of such rows.
+    """
+    order = np.argsort(-log_odds, kind="stable")
+    score, has, w = log_odds[order], own[order], weight[order]
+    hits = np.append(0.0, np.cumsum(np.where(has, w, 0.0)))
+    alarms = np.append(0.0, np.cumsum(np.where(has, 0.0, w)))
+    found = gain(hits, alarms, hits[-1] - hits)
+    cuts = np.flatnonzero(np.append(np.append(True, score[1:] < score[:-1]), True))
+    best = int(cuts[np.argmax(found[cuts])])
+    if best == 0:
+        return np.inf
+    if best == len(score):
+        return -np.inf
+    above, below = float(score[best - 1]), float(score[best])
+    if np.isinf(above) or np.isinf(below):
+        return below if np.isinf(above) else np.nextafter(above, -np.inf)
+    middle = 0.5 * above + 0.5 * below
+    return middle if middle < above else below
+
+
+def f1_gain(hits: Array, alarms: Array, misses: Array) -> Array:
+    """F1 = 2 hits / (2 hits + false alarms + misses)."""
+    total = 2.0 * hits + alarms + misses
+    return np.divide(2.0 * hits, total, out=np.zeros_like(hits), where=total > 0.0)
+
+
+# ---- the classifier ------------------------------------------------------------------------------
+MAX_BLOCK_CELLS = 1 << 22
+"""Predictions that are made of some labels at a time, before they are reduced."""
+
+
+class MultiLabel(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    r"""Many labels a row: naive Bayes for each label, from one count of the rows.
+
+    There is one tally of all rows, and a sparse one of the rows of each label. Rows without a label
+    are the difference, so that the model of a label is the one that is fitted on its rows against
+    all others, and a row is counted once and once more for each label that it has.
+
+    .. math::
+
+        \log\frac{P(l \mid x)}{P(\bar l \mid x)} = \log\frac{P(l)}{1 - P(l)}
+            + \log\frac{p(x \mid N_l)}{p(x \mid N - N_l)}
+
+    Parameters
+    ----------
+    model : classifier
+        :class:`NaiveBayes`, :class:`TextNB` with a plain model, :class:`BernoulliNB`,
+        :class:`CategoricalNB`, :class:`ComplementNB`, :class:`GaussianNB` or
+        :class:`MultinomialNB`. It is not changed.
+    threshold : float, "f1" or "cost", default=0.5
+        A row has the labels whose probability is above. "f1" and "cost" choose a threshold for each
+        label on the rows of :meth:`fit`, each left out of the counts: the one of the largest F1, or
+        of the least `costs`.
+    costs : tuple of (float, float), default=(1.0, 1.0)
+        For "cost": what a label costs that is predicted and wrong, and one that is missed.
+    k : int, optional
+        Each row has the k most probable labels, whatever the threshold.
+    smoothing : "auto" or None, default=None
+        "auto" chooses a multiple of the classifier's alpha for each label, the one of the least
+        log-loss of rows that are left out.
+    separator : str, optional
+        What stands between the labels of a row, where y is a column of strings.
+
+    Attributes
+    ----------
+    classes_ : array (n_labels,)
+        The labels, sorted.
+    label_count_ : float64 array (n_labels,)
+        Rows, or weight, of each label.
+    thresholds_ : float64 array (n_labels,)
+        Of the probability of each label.
+    alphas_ : float64 array (n_labels,)
+        The smoothing of each label, where the classifier has one.
+    n_features_in_ : int
+        Of arrays and tables.
+
+    See Also
+    --------
+    Hierarchy : Labels in a tree.
+
+    Notes
+    -----
+    A row without a label counts for all labels. The thresholds are of log-odds, which do not
+    saturate as probabilities do.
+
+    References
+    ----------
+    Yang, Y. (2001). A study of thresholding strategies for text categorization. SIGIR.
+
+    Examples
+    --------
+    >>> from tallybayes import MultiLabel, TextNB
+    >>> documents = ["cheap pills now", "cheap flights now", "lunch at noon", "flights at noon"]
+    >>> model = MultiLabel(TextNB(model="multinomial"), separator=";")
+    >>> model = model.fit(documents, ["ad", "ad;travel", "", "travel"])
+    >>> model.predict(["cheap pills", "cheap flights", "lunch"]).tolist()
+    ['ad', 'ad;travel', '']
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "model": [BaseEstimator],
+        "threshold": [Interval(Real, 0, 1, closed="neither"), StrOptions({"f1", "cost"})],
+        "costs": [tuple, list],
+        "k": [Interval(Integral, 1, None, closed="left"), None],
+        "smoothing": [StrOptions({"auto"}), None],
+        "separator": [str, None],
+    }
+    _reads = "labels"
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        threshold: float | Literal["f1", "cost"] = 0.5,
+        costs: tuple[float, float] = (1.0, 1.0),
+        k: int | None = None,
+        smoothing: Literal["auto"] | None = None,
+        separator: str | None = None,
+    ) -> None:
+        self.model = model
+        self.threshold: float | Literal["f1", "cost"] = threshold
+        self.costs = costs
+        self.k = k
+        self.smoothing: Literal["auto"] | None = smoothing
+        self.separator = separator
+
+    # ---- state -----------------------------------------------------------------------------------
+    _every: Any
+    """The classifier, with the counts of all rows as those of one class."""
+    _counts: ColumnLabels | TermLabels
+    _form: Form
+    _declared: NDArray[Any] | None
+    _tuned: Tuned | None
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_counts" in self.__dict__
+
+    def _fitted(self) -> ColumnLabels | TermLabels:
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(
+                "This MultiLabel instance is not fitted yet. Call 'fit' or 'partial_fit' with rows "
+                "and their labels first."
+            )
+        return self._counts
+
+    def __getstate__(self) -> Any:
+        state = dict(super().__getstate__())
+        state.pop(LOCK, None)
+        return state
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two are of the same parameters, and hold the same counts and choices."""
+        if not isinstance(other, MultiLabel):
+            return NotImplemented
+        if not same(self.get_params(deep=False), other.get_params(deep=False)):
+            return False
+        if self.__sklearn_is_fitted__() != other.__sklearn_is_fitted__():
+            return False
+        if not self.__sklearn_is_fitted__():
+            return True
+        mine, theirs = self._tuned, other._tuned
+        return bool(
+            self._every == other._every
+            and self._counts.holds_the_same(other._counts)
+            and same(
+                None if mine is None else tuple(mine), None if theirs is None else tuple(theirs)
+            )
+        )
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    def _hold_tuned(self, log_odds: Array, alpha: Array | None, stale: bool) -> None:
+        """Takes what a model file held."""
+        self._tuned = Tuned(log_odds, alpha, stale)
+
+    def _inner(self) -> Inner:
+        return inner_of(self.model, "MultiLabel")
+
+    def _validate(self) -> Inner:
+        self._validate_params()
+        inner = self._inner()
+        costs = np.asarray(self.costs, dtype=np.float64)
+        if costs.shape != (2,) or not (np.isfinite(costs).all() and (costs > 0.0).all()):
+            raise ValueError(
+                "costs= is what a wrong label costs and what a missed one does, two numbers above "
+                f"0; got {self.costs!r}"
+            )
+        if self.smoothing == "auto" and not isinstance(getattr(self.model, "alpha", None), Real):
+            raise ValueError(
+                f"smoothing='auto' chooses multiples of alpha, which {self.model!r} does not have "
+                "as a number: leave smoothing out"
+            )
+        if self.separator is not None and not self.separator:
+            raise ValueError("separator= is what stands between labels, got an empty string")
+        return inner
+
+    # ---- learning --------------------------------------------------------------------------------
+    def _read(
+        self, X: Any, y: Any, sample_weight: Any, n_rows: int, name: str
+    ) -> tuple[LabelSets, Array | None]:
+        sets = read_label_sets(y, n_rows, self.separator, "MultiLabel")
+        beside = np.zeros(n_rows, dtype=np.int64)
+        weights = read_given(X, beside, sample_weight, None, n_rows, "MultiLabel").weights
+        if weights is not None and weights.min(initial=0.0) < 0.0:
+            row = int(np.argmin(weights))
+            raise ValueError(
+                f"weights of rows are from 0 on, and that of row {row} is {weights[row]:g}: take "
+                "rows away with forget"
+            )
+        return sets, weights
+
+    @learning
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Count the rows of X from scratch.
+
+        Parameters
+        ----------
+        X : rows (n_rows, n_features)
+            As the classifier takes them.
+        y : matrix (n_rows, n_labels), list of lists, or column of str (n_rows,)
+            Labels: an indicator matrix, dense or sparse; a list of labels for each row; or strings
+            with a separator. A row may have none.
+        sample_weight : array-like (n_rows,), optional
+            A row of weight w counts as w rows.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            For bad parameters or data; the estimator is then as it was before.
+        """
+        inner = self._validate()
+        every = clone(self.model)
+        x = inner.first(every, X)
+        sets, weights = self._read(X, y, sample_weight, inner.size(x), "fit")
+        inner.start(every, x, weights)
+        batch = inner.by_label(every, x, sets.held, weights)
+        counts = inner.counts(every, batch)
+        self._declared = sets.held.labels if sets.form in ("matrix", "sparse") else None
+        if self._declared is not None:
+            counts = counts.with_labels(self._declared)
+        self._every, self._counts, self._form, self._tuned = every, counts, sets.form, None
+        if self._chooses:
+            self._tuned = self._choose(inner, inner.to_predict(every, X), sets.held, weights)
+        return self
+
+    @property
+    def _chooses(self) -> bool:
+        return isinstance(self.threshold, str) or self.smoothing is not None
+
+    @learning
+    def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Count rows in addition. New labels may come at any time.
+
+        Parameters
+        ----------
+        X : rows (n_rows, n_features)
+            As for :meth:`fit`, which the first call is.
+        y : matrix (n_rows, n_labels), list of lists, or column of str (n_rows,)
+            Labels.
+        sample_weight : array-like (n_rows,), optional
+            How much each row counts; 1 by default.
+
+        Returns
+        -------
+        self
+            The estimator itself. Thresholds and smoothing that were chosen on rows are stale:
+            :meth:`tune` chooses them again.
+
+        Raises
+        ------
+        ValueError
+            For bad parameters or data; the estimator is then as it was before.
+        """
+        if not self.__sklearn_is_fitted__():
+            MultiLabel.fit.__wrapped__(self, X, y, sample_weight)  # type: ignore[attr-defined]
+            return self
+        inner, every = self._inner(), copy.copy(self._every)
+        x = inner.to_learn(every, X)
+        sets, weights = self._read(X, y, sample_weight, inner.size(x), "partial_fit")
+        batch = inner.by_label(every, x, sets.held, weights)
+        inner.learn(every, x, weights)
+        before = self._counts
+        counts = before.added(inner.counts(every, batch).total, batch)
+        if sets.form in ("matrix", "sparse"):
+            known = self._declared
+            joined = sets.held.labels if known is None else joined_labels(known, sets.held.labels)
+            self._declared = joined
+            counts = counts.with_labels(joined)
+        self._every = every
+        self._take(counts, before.labels)
+        return self
+
+    def _take(self, counts: Any, before: NDArray[Any]) -> None:
+        """Holds other counts; what was chosen for labels stays with them, and is stale."""
+        tuned = self._tuned
+        if tuned is not None:
+            labels, place = counts.labels, {label: k for k, label in enumerate(before.tolist())}
+            old = np.array([place.get(label, len(before)) for label in labels.tolist()], dtype=int)
+            usual = float(np.median(tuned.log_odds)) if len(before) else self._fixed_log_odds
+            alpha = tuned.alpha
+            if alpha is not None:
+                alpha = np.append(alpha, float(self.model.alpha))[old]
+            tuned = Tuned(np.append(tuned.log_odds, usual)[old], alpha, stale=True)
+        self._counts, self._tuned = counts, tuned
+
+    @learning
+    def forget(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Take rows away that were counted before: the model is as if it had never seen them.
+
+        Labels that no row has any more are gone, unless an indicator matrix declared them.
+
+        Parameters
+        ----------
+        X : rows (n_rows, n_features)
+            Rows that were counted.
+        y : matrix (n_rows, n_labels), list of lists, or column of str (n_rows,)
+            The labels that they were counted with.
+        sample_weight : array-like (n_rows,), optional
+            The weights that they were counted with.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+
+        Raises
+        ------
+        NegativeTally
+            A ValueError: more would be removed than was counted. The estimator is then as it was
+            before.
+        """
+        before = self._fitted()
+        inner, every = self._inner(), copy.copy(self._every)
+        x = inner.to_forget(every, X)
+        sets, weights = self._read(X, y, sample_weight, inner.size(x), "forget")
+        batch = inner.by_label(every, x, sets.held, weights)
+        inner.forget(every, x, weights)
+        total = inner.counts(every, batch).total
+        counts = before.removed(total, batch, self._declared, "forget")
+        self._every = every
+        self._take(counts, before.labels)
+        return self
+
+    @learning
+    def merge(self, other: MultiLabel) -> Self:
+        """Add the rows that another model has counted; labels are joined by name.
+
+        Parameters
+        ----------
+        other : MultiLabel
+            Fitted, with a classifier of the same kind.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+
+        Raises
+        ------
+        IncompatibleTallies
+            A ValueError: the two count other columns or terms.
+        """
+        before, theirs = self._fitted(), other._fitted()
+        every = copy.copy(self._every)
+        every.merge(other._every)
+        inner = self._inner()
+        batch: Any = theirs.positives
+        counts = before.added(inner.counts(every, batch).total, batch).with_labels(theirs.labels)
+        self._every = every
+        if self._declared is None or other._declared is None:
+            self._declared = other._declared if self._declared is None else self._declared
+        else:
+            self._declared = joined_labels(self._declared, other._declared)
+        self._take(counts, before.labels)
+        return self
+
+    @learning
+    def tune(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Choose thresholds and smoothing again, on rows that the model has counted.
+
+        Parameters
+        ----------
+        X : rows (n_rows, n_features)
+            Rows that were counted: all of them, or a fair sample.
+        y : matrix (n_rows, n_labels), list of lists, or column of str (n_rows,)
+            Their labels.
+        sample_weight : array-like (n_rows,), optional
+            What they were counted with.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If nothing is chosen on rows, or a label is not one of the model.
+        """
+        counts, inner = self._fitted(), self._validate()
+        if not self._chooses:
+            raise ValueError(
+                "there is nothing to choose on rows: set threshold='f1' or 'cost', or "
+                "smoothing='auto'"
+            )
+        x = inner.to_predict(self._every, X)
+        sets, weights = self._read(X, y, sample_weight, inner.size(x), "tune")
+        unknown = sets.held.labels[~are_among(sets.held.labels, counts.labels)]
+        if len(unknown):
+            raise ValueError(
+                f"y has the label {unknown.tolist()[0]!r}, which no counted row has: tune on rows "
+                "that were counted, with the labels that they were counted with"
+            )
+        self._tuned = self._choose(inner, x, sets.held, weights)
+        return self
+
+    def _choose(self, inner: Inner, x: Any, labelled: LabelledRows, weights: Array | None) -> Tuned:
+        """Smoothing and threshold of each label, on rows that are left out of the counts."""
+        labels, n = self._counts.labels, inner.size(x)
+        rows = labelled.among(labels).by_label
+        weight = np.ones(n) if weights is None else weights
+        mixed = np.random.default_rng(0).permutation(n)
+        fixed = isinstance(self.threshold, Real)
+        log_odds = np.full(len(labels), self._fixed_log_odds if fixed else np.inf)
+        alpha = None
+        if self.smoothing == "auto":
+            alpha = np.full(len(labels), float(self.model.alpha))
+        false_alarm, miss = self.costs
+
+        def gain(hits: Array, alarms: Array, misses: Array) -> Array:
+            if self.threshold == "f1":
+                return f1_gain(hits, alarms, misses)
+            return -(false_alarm * alarms + miss * misses)
+
+        for k in range(len(labels)):
+            own = np.zeros(n, dtype=bool)
+            own[rows[k]] = True
+            some, stands = _rows_to_choose_on(own, mixed, weight)
+            if not own.any() or not stands.any():
+                continue
+            part, has = inner.some(x, some), own[some]
+            two = self._counts.two(k)
+            tried = [None] if alpha is None else (SMOOTHINGS * alpha[k]).tolist()
+            best = None
+            for smoothing in tried:
+                reader = self._reader(inner, two, smoothing)
+                found = _two_columns(inner, reader, part, has, weight[some])
+                if best is None or len(tried) > 1:
+                    loss = -float(stands @ np.maximum(found[np.arange(len(has)), has * 1], -700.0))
+                    if best is None or loss < best[0]:
+                        best = loss, smoothing, found[:, 1] - found[:, 0]
+            assert best is not None
+            if alpha is not None and best[1] is not None:
+                alpha[k] = best[1]
+            if not fixed:
+                log_odds[k] = best_threshold(best[2], has, stands, gain)
+        return Tuned(log_odds, alpha)
+
+    # ---- reading ---------------------------------------------------------------------------------
+    def _reader(self, inner: Inner, two: Any, alpha: float | None) -> Any:
+        """The classifier of a label, from its counts."""
+        every = self._every
+        if alpha is not None:
+            every = copy.copy(every).set_params(alpha=alpha)
+        return inner.reading(every, two)
+
+    def label(self, label: Any) -> Any:
+        """The classifier of one label: False without it, True with it.
+
+        Parameters
+        ----------
+        label : label
+            One of ``classes_``.
+
+        Returns
+        -------
+        classifier
+            Of the type of `model`, fitted: it explains, is saved and is exported as any other.
+
+        Raises
+        ------
+        ValueError
+            For a label that the model does not have.
+        """
+        counts = self._fitted()
+        known = counts.labels.tolist()
+        if label not in known:
+            raise ValueError(
+                f"{label!r} is no label of this model, which has {len(known)}: "
+                f"{', '.join(map(repr, known[:10]))}{', …' if len(known) > 10 else ''}"
+            )
+        k = known.index(label)
+        return self._reader(self._inner(), counts.two(k), self._alpha_of(k))
+
+    def _alpha_of(self, k: int) -> float | None:
+        alpha = None if self._tuned is None else self._tuned.alpha
+        return None if alpha is None else float(alpha[k])
+
+    def _joints(self, X: Any) -> tuple[int, Iterator[tuple[Any, Array]]]:
+        """How many rows there are, and of one label after the other its classifier and the joint
+        log-likelihoods, (n_rows, n_classes)."""
+        counts, inner, every = self._fitted(), self._inner(), self._every
+        if self._tuned is not None and self._tuned.stale:
+            warn_user(
+                StaleWarning(
+                    "thresholds and smoothing were chosen before the counts changed",
+                    "tune(X, y) chooses them again",
+                ),
+                StaleWarning,
+            )
+        x = inner.to_predict(every, X)
+        readers = (
+            self._reader(inner, counts.two(k), self._alpha_of(k)) for k in range(len(counts.labels))
+        )
+        return inner.size(x), ((reader, inner.joint(reader, x)) for reader in readers)
+
+    def _log_odds(self, X: Any) -> tuple[int, Iterator[Array]]:
+        """How many rows there are, and the log-odds of one label after the other, (n_rows,)."""
+        n, each = self._joints(X)
+        return n, (_difference(reader, joint) for reader, joint in each)
+
+    def decision_function(self, X: Any) -> Array:
+        """The log-odds of each label, in nats.
+
+        Parameters
+        ----------
+        X : rows (n_rows, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        float64 array (n_rows, n_labels)
+            log P(l | x) − log P(not l | x).
+        """
+        n, each = self._log_odds(X)
+        found = np.empty((n, len(self._counts.labels)))
+        for k, odds in enumerate(each):
+            found[:, k] = odds
+        return found
+
+    def predict_proba(self, X: Any) -> Array:
+        """P(l | x) of each label.
+
+        Parameters
+        ----------
+        X : rows (n_rows, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        float64 array (n_rows, n_labels)
+            In the order of ``classes_``. Labels do not exclude each other: rows do not sum to 1.
+        """
+        n, each = self._joints(X)
+        inner, found = self._inner(), np.zeros((n, len(self._counts.labels)))
+        for k, (reader, joint) in enumerate(each):
+            proba = inner.posterior(reader, joint)
+            for at in np.flatnonzero(reader.classes_):
+                found[:, k] = proba[:, at]
+        return found
+
+    def predict(self, X: Any) -> Any:
+        """The labels of each row, in the form that :meth:`fit` was given.
+
+        Parameters
+        ----------
+        X : rows (n_rows, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        int64 array or sparse array (n_rows, n_labels), list of lists, or array of str (n_rows,)
+            Labels in the order of ``classes_``.
+        """
+        if self.k is not None:
+            n, places = self._best(X, self.k)[:2]
+            rows = np.repeat(np.arange(n), places.shape[1])
+            pairs = rows, np.sort(places, axis=1).ravel()
+        else:
+            n, each = self._log_odds(X)
+            limits = self._limits()
+            found = [np.flatnonzero(odds > limits[k]) for k, odds in enumerate(each)]
+            size = [len(rows) for rows in found]
+            pairs = (
+                np.concatenate([*found, np.zeros(0, int)]),
+                np.repeat(np.arange(len(size)), size),
+            )
+        labels = self._counts.labels
+        shape = n, len(labels)
+        matrix = sparse.csr_array((np.ones(len(pairs[0]), dtype=np.int64), pairs), shape=shape)
+        matrix.sort_indices()
+        if self._form == "sparse":
+            return matrix
+        if self._form == "matrix":
+            return matrix.toarray()
+        names = labels.tolist()
+        lists = [[names[k] for k in row] for row in np.split(matrix.indices, matrix.indptr[1:-1])]
+        if self._form == "lists":
+            return lists[:n]
+        text = np.empty(n, dtype=object)
+        text[:] = [(self.separator or "").join(row) for row in lists[:n]]
+        return text
+
+    def _limits(self) -> Array:
+        """The log-odds above which a row has each label."""
+        if self._tuned is not None:
+            return self._tuned.log_odds
+        return np.full(len(self._fitted().labels), self._fixed_log_odds)
+
+    @property
+    def _fixed_log_odds(self) -> float:
+        """The log-odds of a threshold that is a number; 0 where it is chosen."""
+        p = float(self.threshold) if not isinstance(self.threshold, str) else 0.5
+        return float(np.log(p) - np.log1p(-p))
+
+    def _best(self, X: Any, k: int) -> tuple[int, Index, Array]:
+        """The places of the k labels of the largest log-odds of each row, best first, and these."""
+        n, each = self._log_odds(X)
+        k = min(k, len(self._counts.labels))
+        places, odds = np.zeros((n, 0), dtype=np.intp), np.zeros((n, 0))
+        step = max(k, MAX_BLOCK_CELLS // max(n, 1), 1)
+        block: list[Array] = []
+        begin = 0
+        for at, of_label in enumerate(each):
+            block.append(of_label)
+            if len(block) < step and at < len(self._counts.labels) - 1:
+                continue
+            both = np.column_stack([odds, *block])
+            own = np.broadcast_to(np.arange(begin, at + 1), (n, len(block)))
+            among = np.column_stack([places, own])
+            order = np.argsort(-both, axis=1, kind="stable")[:, :k]
+            places, odds = (np.take_along_axis(a, order, axis=1) for a in (among, both))
+            block, begin = [], at + 1
+        return n, places, odds
+
+    def top(self, X: Any, k: int = 5) -> tuple[NDArray[Any], Array]:
+        """The k most probable labels of each row.
+
+        Parameters
+        ----------
+        X : rows (n_rows, n_features)
+            Rows to predict.
+        k : int, default=5
+            How many; all, if there are fewer.
+
+        Returns
+        -------
+        labels : array (n_rows, k)
+            The most probable first; of equals the first of ``classes_``.
+        probabilities : float64 array (n_rows, k)
+            P(l | x).
+        """
+        if not isinstance(k, Integral) or k < 1:
+            raise ValueError(f"k is a number of labels from 1 on, got {k!r}")
+        _, places, odds = self._best(X, int(k))
+        return self._counts.labels[places], expit(odds)
+
+    def explain(self, X: Any, label: Any) -> Any:
+        """What each column, or term, adds to the scores of a label.
+
+        Parameters
+        ----------
+        X : rows (n_rows, n_features)
+            Rows to explain.
+        label : label
+            One of ``classes_``.
+
+        Returns
+        -------
+        Explanation, or list of DocumentExplanation
+            As the classifier's own: of the classes False and True.
+
+        Raises
+        ------
+        ValueError
+            For an unknown label, or a classifier of arrays, which explains nothing.
+        """
+        reader = self.label(label)
+        if not hasattr(reader, "explain"):
+            raise ValueError(
+                f"a {type(reader).__name__} does not explain rows: use NaiveBayes or TextNB, or "
+                "read the parameters of label(l)"
+            )
+        return reader.explain(X)
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Micro-F1: hits among predicted and true labels, all rows and labels together.
+
+        Parameters
+        ----------
+        X : rows (n_rows, n_features)
+            Rows to predict.
+        y : matrix (n_rows, n_labels), list of lists, or column of str (n_rows,)
+            Their labels.
+        sample_weight : array-like (n_rows,), optional
+            How much each row counts; 1 by default.
+
+        Returns
+        -------
+        float
+            2 hits / (predicted + true labels), by weight; 1 if there are neither.
+        """
+        predicted = self.predict(X)
+        n = predicted.shape[0] if hasattr(predicted, "shape") else len(predicted)
+        sets, weights = self._read(X, y, sample_weight, n, "score")
+        own = read_label_sets(predicted, n, self.separator, "MultiLabel").held
+        if self._form in ("matrix", "sparse"):
+            own = LabelledRows(self._counts.labels, own.start, own.codes)
+        weight = np.ones(n) if weights is None else weights
+        true = sets.held
+        labels = joined_labels(own.labels, true.labels)
+        mine, theirs = (rows.rows * len(labels) + rows.among(labels).codes for rows in (own, true))
+        hits = weight[np.intersect1d(mine, theirs) // max(len(labels), 1)].sum()
+        total = sum(weight[rows.rows].sum() for rows in (own, true))
+        return float(2.0 * hits / total) if total > 0.0 else 1.0
+
+    # ---- attributes ------------------------------------------------------------------------------
+    def _attribute(self, name: str) -> Any:
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(f"MultiLabel has no attribute {name!r} before it is fitted")
+        return self._counts
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels, sorted, (n_labels,)."""
+        labels: NDArray[Any] = self._attribute("classes_").labels
+        return labels
+
+    @property
+    def label_count_(self) -> Array:
+        """Rows, or weight, of each label, float64 (n_labels,)."""
+        found: Array = self._attribute("label_count_").rows_of_labels.copy()
+        return found
+
+    @property
+    def thresholds_(self) -> Array:
+        """The probability above which a row has each label, float64 (n_labels,)."""
+        self._attribute("thresholds_")
+        found: Array = expit(self._limits())
+        return found
+
+    @property
+    def alphas_(self) -> Array:
+        """The smoothing of each label, float64 (n_labels,)."""
+        n = len(self._attribute("alphas_").labels)
+        if self._tuned is not None and self._tuned.alpha is not None:
+            return self._tuned.alpha.copy()
+        return np.full(n, float(self.model.alpha))
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many columns the rows have."""
+        self._attribute("n_features_in_")
+        return int(self._every.n_features_in_)
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """The names of the columns, where there are any."""
+        self._attribute("feature_names_in_")
+        names: NDArray[Any] = self._every.feature_names_in_
+        return names
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "classifier"
+        from sklearn.utils import ClassifierTags
+
+        tags.classifier_tags = ClassifierTags(multi_class=False, multi_label=True)
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = False
+        tags.input_tags = self.model.__sklearn_tags__().input_tags
+        return tags
+
+    def save(self, path: str | os.PathLike[str] | BinaryIO) -> None:
+        """Write the model to a file that :func:`tallybayes.load` reads.
+
+        It holds the counts of all rows and of each label, parameters and choices, no rows and no
+        code; an existing file is replaced whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to write.
+
+        Raises
+        ------
+        ModelFileError
+            A ValueError: labels, parameters or an analyzer that a file cannot hold.
+        OSError
+            If the file cannot be written.
+        """
+        from tallybayes.estimators.saving import save
+
+        save(self, path)
+
+
+def _difference(reader: Any, joint: Array) -> Array:
+    """The log-odds of a label, (n_rows,): of rows that both classes rule out, those of the
+    shares."""
+    if joint.shape[1] < 2:
+        return np.full(len(joint), np.inf if reader.classes_[0] else -np.inf)
+    nowhere = np.isneginf(joint[:, 0]) & np.isneginf(joint[:, 1])
+    if nowhere.any():
+        joint = np.where(nowhere.reshape(-1, 1), reader._model.log_prior, joint)
+    found: Array = joint[:, 1] - joint[:, 0]
+    return found
+
+
+def _both_columns(reader: Any, log_proba: Array) -> Array:
+    """The columns of both classes: −inf for one that no row has."""
+    if log_proba.shape[1] == 2:
+        return log_proba
+    both = np.full((len(log_proba), 2), -np.inf)
+    both[:, int(reader.classes_[0])] = 0.0
+    return both
+
+
+def _two_columns(inner: Inner, reader: Any, x: Any, own: NDArray[np.bool_], weight: Array) -> Array:
+    """log P(not l | x) and log P(l | x) of counted rows, each left out."""
+    classes = reader.classes_.tolist()
+    codes = own.astype(np.int32) if len(classes) == 2 else np.zeros(len(own), dtype=np.int32)
+    return _both_columns(reader, inner.left_out(reader, x, codes, weight))
+
+
+def _rows_to_choose_on(own: NDArray[np.bool_], mixed: Index, weight: Array) -> tuple[Index, Array]:
+    """Rows with a label and rows without it, as many as are needed, and the weight that each stands
+    for."""
+    kept, stands = [], []
+    for has in (True, False):
+        rows = mixed[own[mixed] == has]
+        few = np.sort(rows[:MAX_TUNING_ROWS])
+        kept.append(few)
+        total = weight[few].sum()
+        stands.append(weight[few] * (weight[rows].sum() / total if total > 0.0 else 0.0))
+    return np.concatenate(kept), np.concatenate(stands)

@@ -1,0 +1,184 @@
+"""Estimators that hold another one, to files and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from typing import Annotated, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.errors import IncompatibleTallies
+from tallybayes.estimators.inner import KINDS
+from tallybayes.models.codec import plain, restored_parameters
+from tallybayes.models.labels import ColumnLabels, TermLabels
+from tallybayes.persistence import Shape, Tree, Unfit, Within, fit, need
+from tallybayes.schema import are_among
+from tallybayes.tally import TableTally, TermCounts
+from tallybayes.tally.saved import (
+    Labels,
+    plain_arrays,
+    plain_terms,
+    restored_terms,
+    tally_header,
+    term_counts,
+)
+
+__all__ = ["plain_model", "restored_model"]
+
+Plain = Callable[[Any], tuple[dict[str, Any], Tree]]
+Restored = Callable[[Any, Tree, Container[str]], Any]
+
+NEVER = 1e300
+"""What a file holds of a threshold that nothing exceeds; its negative of one that all do."""
+ROUNDING = 1e-9
+"""The share by which the rows of a label may exceed all rows."""
+
+
+class _Tuned(NamedTuple):
+    log_odds: Annotated[NDArray[np.float64], Shape("n_labels"), Within(-NEVER, NEVER)]
+    alpha: Annotated[NDArray[np.float64], Shape("n_labels"), Within(0.0)] | None
+    stale: bool
+
+
+class _MultiLabel(NamedTuple):
+    estimator: str
+    parameters: dict[str, Any]
+    labels: Labels
+    form: Literal["matrix", "sparse", "lists", "text"]
+    declared: Labels | None
+    chosen: bool
+    every: dict[str, Any]
+    model: dict[str, Any]
+    positives: dict[str, Any]
+    extra: Any = None
+
+
+# ---- to a file -----------------------------------------------------------------------------------
+def plain_model(estimator: Any, plain_of: Plain) -> tuple[dict[str, Any], Tree]:
+    """Header and arrays of an estimator that holds another one.
+
+    Parameters
+    ----------
+    estimator : MultiLabel
+        Fitted.
+    plain_of : callable
+        The same of any estimator.
+    """
+    counts = estimator._fitted()
+    parameters = estimator.get_params(deep=False)
+    inside = parameters.pop("model")
+    every, of_every = plain_of(estimator._every)
+    header: dict[str, Any] = {
+        "estimator": type(estimator).__name__,
+        "parameters": plain(parameters),
+        "model": {
+            "estimator": type(inside).__name__,
+            "parameters": plain(inside.get_params(deep=False)),
+        },
+        "labels": counts.labels,
+        "form": estimator._form,
+        "declared": estimator._declared,
+        "chosen": estimator._tuned is not None,
+        "every": every,
+    }
+    tree: Tree = {"every": of_every}
+    positives = counts.positives
+    if isinstance(positives, TermCounts):
+        header["positives"] = {"labels": positives.labels, "pruned": positives.pruned}
+        buckets = positives.terms.dtype.kind == "i"
+        names = ("documents", "start", "classes", "counts", "sums")
+        tree["positives"] = {
+            "terms": plain_terms(positives.terms, buckets),
+            "tally": {name: getattr(positives, name) for name in names},
+        }
+    else:
+        header["positives"] = tally_header(positives.schema)
+        tree["positives"] = plain_arrays(positives.arrays())
+    if estimator._tuned is not None:
+        log_odds, alpha, stale = estimator._tuned
+        tree["tuned"] = {"log_odds": np.clip(log_odds, -NEVER, NEVER), "alpha": alpha}
+        header["stale"] = stale
+    return header, tree
+
+
+# ---- and back ------------------------------------------------------------------------------------
+def restored_model(
+    estimator_type: Any, header: dict[str, Any], tree: Tree, restored: Restored
+) -> tuple[Any, Any]:
+    """The inverse of :func:`plain_model`: the estimator, and what was kept beside it.
+
+    Parameters
+    ----------
+    estimator_type : type
+    header, tree : dict
+    restored : callable (header, tree, kinds)
+        An estimator of one of some kinds.
+
+    Raises
+    ------
+    Unfit
+        Where parts do not fit each other.
+    """
+    stale = fit(bool, header.get("stale", False), "stale")
+    file: _MultiLabel = fit(
+        _MultiLabel, {name: v for name, v in header.items() if name != "stale"}, "the header"
+    )
+    every = restored(file.every, tree.get("every", {}), KINDS)
+    kind = file.model.get("estimator")
+    need(kind == type(every).__name__, "model is of the kind of the estimator inside")
+    inside = restored_parameters(type(every), file.model.get("parameters"))
+    estimator = restored_parameters(estimator_type, {**file.parameters, "model": inside})
+    inner = estimator._inner()
+    held = tree.get("positives", {})
+    need(isinstance(held, dict), "the file has the counts of each label")
+    counts: ColumnLabels | TermLabels
+    if type(every).__name__ == "TextNB":
+        counts = _term_labels(file, every, held)
+    else:
+        positives = TableTally.restored(file.positives, held)
+        need(
+            np.array_equal(positives.schema.classes, file.labels),
+            "labels are those that are counted",
+        )
+        counts = inner.counts(every, positives)
+        assert isinstance(counts, ColumnLabels)
+        try:
+            counts.total.schema.join(positives.schema)
+        except IncompatibleTallies as error:
+            raise Unfit(f"labels are counted as all rows are: {error}") from error
+    rows = counts.rows_of_labels
+    total = counts.total.documents if isinstance(counts, TermLabels) else counts.total.classes.count
+    most = float(total.sum()) * (1.0 + ROUNDING)
+    need(not len(rows) or float(rows.max()) <= most, "a label has no more rows than there are")
+    if file.declared is not None and len(file.declared):
+        known = len(file.labels) > 0 and bool(are_among(file.declared, file.labels).all())
+        need(known, "labels that are declared are labels")
+    estimator._every, estimator._counts = every, counts
+    estimator._form, estimator._declared = file.form, file.declared
+    estimator._tuned = None
+    if file.chosen:
+        tuned = fit(
+            _Tuned,
+            {"alpha": None, **fit(dict[str, Any], tree.get("tuned"), "tuned"), "stale": stale},
+            "tuned",
+            {"n_labels": len(file.labels)},
+        )
+        log_odds = np.where(np.abs(tuned.log_odds) < NEVER, tuned.log_odds, np.inf)
+        estimator._hold_tuned(np.copysign(log_odds, tuned.log_odds), tuned.alpha, stale)
+    return estimator, file.extra
+
+
+def _term_labels(file: _MultiLabel, every: Any, held: Tree) -> TermLabels:
+    """The counts of the labels of documents."""
+    n_features = every._counter.options["n_features"]
+    labels = fit(Labels, file.positives.get("labels"), "positives.labels")
+    pruned = fit(Annotated[float, Within(0.0)], file.positives.get("pruned", 0.0), "pruned")
+    terms = restored_terms(held.get("terms", {}), n_features, "positives.terms")
+    tally = term_counts(terms, labels, held.get("tally", {}), "positives.tally", pruned)
+    total = every._held_model().tally
+    need((tally.sums is None) == (total.sums is None), "positives has the sums that all rows have")
+    need(not tally.n_terms or bool((total.places(terms) >= 0).all()), "positives.terms are terms")
+    known = not len(labels) or (len(file.labels) and bool(are_among(labels, file.labels).all()))
+    need(bool(known), "labels are those that are counted")
+    return TermLabels(total, tally, file.labels)
