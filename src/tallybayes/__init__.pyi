@@ -11,6 +11,7 @@ from tallybayes.estimators.arrays import (
     MultinomialNB,
 )
 from tallybayes.estimators.costs import CostClassifier
+from tallybayes.estimators.hierarchy import Hierarchy
 from tallybayes.estimators.labels import MultiLabel
 from tallybayes.estimators.lazy import LazyNaiveBayes
 from tallybayes.estimators.loading import load
@@ -34,6 +35,7 @@ __all__ = [
     "ComplementNB",
     "CostClassifier",
     "GaussianNB",
+    "Hierarchy",
     "LazyNaiveBayes",
     "MultiLabel",
     "MultinomialNB",

@@ -19,10 +19,11 @@ from scipy.special import log_softmax
 from tallybayes.engines.arrays import collect_array
 from tallybayes.engines.tables import collect_table
 from tallybayes.estimators.vectorizer import need_documents
+from tallybayes.families.priors import ClassPrior
 from tallybayes.models.documents import FixedIdf, PlainDocuments, PlainLearner
 from tallybayes.models.labels import ColumnLabels, LabelledRows, TermLabels, counts_of_labels
 from tallybayes.scoring import normalised, posterior_without
-from tallybayes.tally import TableTally, TermCounts
+from tallybayes.tally import ClassCounts, TableTally, TermCounts
 from tallybayes.validation import rows_of
 from tallybayes.weighted.ridge import DocumentFigures
 
@@ -86,8 +87,9 @@ class Inner(ABC):
         """The counts of labels of a batch, with those of all rows of the model."""
 
     @abstractmethod
-    def reading(self, model: Any, tally: Any) -> Any:
-        """A classifier that reads this tally as `model` reads its own."""
+    def reading(self, model: Any, tally: Any, rows: Array | None = None) -> Any:
+        """A classifier that reads this tally as `model` reads its own; `rows` are those of each
+        class by which the class prior is read, where the tally has others."""
 
     @abstractmethod
     def joint(self, model: Any, x: Any) -> Array:
@@ -215,13 +217,13 @@ class _Arrays(_Columns):
     ) -> TableTally:
         return counts_of_labels(model._model.columns, x, labelled, weights, whose=model._name)
 
-    def reading(self, model: Any, tally: TableTally) -> Any:
+    def reading(self, model: Any, tally: TableTally, rows: Array | None = None) -> Any:
         twin = copy.copy(model)
         held = model._model.with_tally(tally)
         held.prior, held.family = twin._class_prior(tally.schema.classes), twin._family()
         held.taken = twin._parameters()
         twin._model = held
-        return twin
+        return _with_prior(twin, rows)
 
     def some(self, x: Any, rows: Index) -> Any:
         return x[rows]
@@ -264,11 +266,11 @@ class _Tables(_Columns):
         codes, labels = labelled.codes, labelled.labels
         return collect_table(x.take(rows), labels, codes, weight, what.together, what.analyzers)
 
-    def reading(self, model: Any, tally: TableTally) -> Any:
+    def reading(self, model: Any, tally: TableTally, rows: Array | None = None) -> Any:
         twin = copy.copy(model)
         held = model._model
         twin._take(tally, held.seen, held.reading.declared)
-        return twin
+        return _with_prior(twin, rows)
 
     def some(self, x: Any, rows: Index) -> Any:
         return rows_of(x, rows)
@@ -323,11 +325,15 @@ class _Documents(Inner):
     def counts(self, model: Any, batch: TermCounts) -> TermLabels:
         return TermLabels(model._held_model().tally, batch, batch.labels)
 
-    def reading(self, model: Any, tally: TermCounts) -> Any:
+    def reading(self, model: Any, tally: TermCounts, rows: Array | None = None) -> Any:
         twin = copy.copy(model)
         held = model._held_model()
         learner = replace(held.learner, alpha=float(twin.alpha))
-        twin._hold(replace(held, tally=tally, learner=learner))
+        reader = replace(held, tally=tally, learner=learner)
+        if rows is not None and learner.read.has_prior:
+            shares, own = rows / rows.sum(), tally.documents / tally.documents.sum()
+            reader.scorer.intercept += np.log(shares) - np.log(own)
+        twin._hold(reader)
         return twin
 
     def joint(self, model: Any, x: Any) -> Array:
@@ -344,6 +350,15 @@ class _Documents(Inner):
 
     def some(self, x: Any, rows: Index) -> Any:
         return x[0], x[1].take(rows)
+
+
+def _with_prior(model: Any, rows: Array | None) -> Any:
+    """The classifier with the class prior of so many rows of each class."""
+    if rows is not None:
+        held = model._model
+        held.prior = ClassPrior(given=np.exp(held.prior.log(ClassCounts(rows))))
+        held.changed()
+    return model
 
 
 def _all_in_one(n: int) -> LabelledRows:

@@ -3,56 +3,38 @@
 from __future__ import annotations
 
 import copy
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from numbers import Integral, Real
-from typing import Any, BinaryIO, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.special import expit
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.exceptions import NotFittedError
+from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.errors import StaleWarning, warn_user
-from tallybayes.estimators.base import LOCK, learning
-from tallybayes.estimators.inner import Inner, inner_of
-from tallybayes.models.base import same
-from tallybayes.models.labels import ColumnLabels, LabelledRows, TermLabels
+from tallybayes.estimators.base import learning
+from tallybayes.estimators.inner import Inner
+from tallybayes.estimators.label_base import Form, LabelCounter, LabelSets
+from tallybayes.models.labels import LabelledRows
 from tallybayes.schema import are_among, joined_labels
 from tallybayes.validation import (
     is_missing_label,
     label_array,
     labels_and_codes,
-    read_given,
 )
 
-__all__ = ["LabelSets", "MultiLabel", "read_label_sets"]
+__all__ = ["MultiLabel", "read_label_sets"]
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Index = NDArray[np.intp]
-Form = Literal["matrix", "sparse", "lists", "text"]
 
 
 # ---- the labels of rows, as people give them -----------------------------------------------------
-class LabelSets(NamedTuple):
-    """The labels of rows as they were given.
-
-    Parameters
-    ----------
-    held : LabelledRows
-    form : {"matrix", "sparse", "lists", "text"}
-        A dense or a sparse indicator matrix, lists of labels, or labels with a separator.
-    """
-
-    held: LabelledRows
-    form: Form
-
-
 def read_label_sets(y: Any, n_rows: int, separator: str | None, whose: str) -> LabelSets:
     """The labels of rows in any of the forms that they may have.
 
@@ -236,7 +218,7 @@ MAX_BLOCK_CELLS = 1 << 22
 """Predictions that are made of some labels at a time, before they are reduced."""
 
 
-class MultiLabel(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class MultiLabel(LabelCounter):
     r"""Many labels a row: naive Bayes for each label, from one count of the rows.
 
     There is one tally of all rows, and a sparse one of the rows of each label. Rows without a label
@@ -331,58 +313,37 @@ class MultiLabel(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.smoothing: Literal["auto"] | None = smoothing
         self.separator = separator
 
-    # ---- state -----------------------------------------------------------------------------------
-    _every: Any
-    """The classifier, with the counts of all rows as those of one class."""
-    _counts: ColumnLabels | TermLabels
-    _form: Form
-    _declared: NDArray[Any] | None
     _tuned: Tuned | None
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_counts" in self.__dict__
+    def _sets(self, y: Any, n_rows: int) -> LabelSets:
+        return read_label_sets(y, n_rows, self.separator, "MultiLabel")
 
-    def _fitted(self) -> ColumnLabels | TermLabels:
-        if not self.__sklearn_is_fitted__():
-            raise NotFittedError(
-                "This MultiLabel instance is not fitted yet. Call 'fit' or 'partial_fit' with rows "
-                "and their labels first."
-            )
-        return self._counts
+    def _learned(self, inner: Inner, X: Any, sets: LabelSets, weights: Array | None) -> None:
+        self._tuned = None
+        if self._chooses:
+            x = inner.to_predict(self._every, X)
+            self._tuned = self._choose(inner, x, sets.held, weights)
 
-    def __getstate__(self) -> Any:
-        state = dict(super().__getstate__())
-        state.pop(LOCK, None)
-        return state
+    def _changed(self, before: NDArray[Any]) -> None:
+        """What was chosen for labels stays with them, and is stale."""
+        tuned = self._tuned
+        if tuned is None:
+            return
+        place = {label: k for k, label in enumerate(before.tolist())}
+        old = [place.get(label, len(before)) for label in self._counts.labels.tolist()]
+        at = np.array(old, dtype=np.intp)
+        usual = float(np.median(tuned.log_odds)) if len(before) else self._fixed_log_odds
+        alpha = tuned.alpha
+        if alpha is not None:
+            alpha = np.append(alpha, float(self.model.alpha))[at]
+        self._tuned = Tuned(np.append(tuned.log_odds, usual)[at], alpha, stale=True)
 
-    def __eq__(self, other: object) -> bool:
-        """Whether two are of the same parameters, and hold the same counts and choices."""
-        if not isinstance(other, MultiLabel):
-            return NotImplemented
-        if not same(self.get_params(deep=False), other.get_params(deep=False)):
-            return False
-        if self.__sklearn_is_fitted__() != other.__sklearn_is_fitted__():
-            return False
-        if not self.__sklearn_is_fitted__():
-            return True
-        mine, theirs = self._tuned, other._tuned
-        return bool(
-            self._every == other._every
-            and self._counts.holds_the_same(other._counts)
-            and same(
-                None if mine is None else tuple(mine), None if theirs is None else tuple(theirs)
-            )
-        )
-
-    def __hash__(self) -> int:
-        return hash(type(self))
+    def _chosen(self) -> Any:
+        return None if self._tuned is None else tuple(self._tuned)
 
     def _hold_tuned(self, log_odds: Array, alpha: Array | None, stale: bool) -> None:
         """Takes what a model file held."""
         self._tuned = Tuned(log_odds, alpha, stale)
-
-    def _inner(self) -> Inner:
-        return inner_of(self.model, "MultiLabel")
 
     def _validate(self) -> Inner:
         self._validate_params()
@@ -402,190 +363,9 @@ class MultiLabel(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError("separator= is what stands between labels, got an empty string")
         return inner
 
-    # ---- learning --------------------------------------------------------------------------------
-    def _read(
-        self, X: Any, y: Any, sample_weight: Any, n_rows: int, name: str
-    ) -> tuple[LabelSets, Array | None]:
-        sets = read_label_sets(y, n_rows, self.separator, "MultiLabel")
-        beside = np.zeros(n_rows, dtype=np.int64)
-        weights = read_given(X, beside, sample_weight, None, n_rows, "MultiLabel").weights
-        if weights is not None and weights.min(initial=0.0) < 0.0:
-            row = int(np.argmin(weights))
-            raise ValueError(
-                f"weights of rows are from 0 on, and that of row {row} is {weights[row]:g}: take "
-                "rows away with forget"
-            )
-        return sets, weights
-
-    @learning
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Count the rows of X from scratch.
-
-        Parameters
-        ----------
-        X : rows (n_rows, n_features)
-            As the classifier takes them.
-        y : matrix (n_rows, n_labels), list of lists, or column of str (n_rows,)
-            Labels: an indicator matrix, dense or sparse; a list of labels for each row; or strings
-            with a separator. A row may have none.
-        sample_weight : array-like (n_rows,), optional
-            A row of weight w counts as w rows.
-
-        Returns
-        -------
-        self
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            For bad parameters or data; the estimator is then as it was before.
-        """
-        inner = self._validate()
-        every = clone(self.model)
-        x = inner.first(every, X)
-        sets, weights = self._read(X, y, sample_weight, inner.size(x), "fit")
-        inner.start(every, x, weights)
-        batch = inner.by_label(every, x, sets.held, weights)
-        counts = inner.counts(every, batch)
-        self._declared = sets.held.labels if sets.form in ("matrix", "sparse") else None
-        if self._declared is not None:
-            counts = counts.with_labels(self._declared)
-        self._every, self._counts, self._form, self._tuned = every, counts, sets.form, None
-        if self._chooses:
-            self._tuned = self._choose(inner, inner.to_predict(every, X), sets.held, weights)
-        return self
-
     @property
     def _chooses(self) -> bool:
         return isinstance(self.threshold, str) or self.smoothing is not None
-
-    @learning
-    def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Count rows in addition. New labels may come at any time.
-
-        Parameters
-        ----------
-        X : rows (n_rows, n_features)
-            As for :meth:`fit`, which the first call is.
-        y : matrix (n_rows, n_labels), list of lists, or column of str (n_rows,)
-            Labels.
-        sample_weight : array-like (n_rows,), optional
-            How much each row counts; 1 by default.
-
-        Returns
-        -------
-        self
-            The estimator itself. Thresholds and smoothing that were chosen on rows are stale:
-            :meth:`tune` chooses them again.
-
-        Raises
-        ------
-        ValueError
-            For bad parameters or data; the estimator is then as it was before.
-        """
-        if not self.__sklearn_is_fitted__():
-            MultiLabel.fit.__wrapped__(self, X, y, sample_weight)  # type: ignore[attr-defined]
-            return self
-        inner, every = self._inner(), copy.copy(self._every)
-        x = inner.to_learn(every, X)
-        sets, weights = self._read(X, y, sample_weight, inner.size(x), "partial_fit")
-        batch = inner.by_label(every, x, sets.held, weights)
-        inner.learn(every, x, weights)
-        before = self._counts
-        counts = before.added(inner.counts(every, batch).total, batch)
-        if sets.form in ("matrix", "sparse"):
-            known = self._declared
-            joined = sets.held.labels if known is None else joined_labels(known, sets.held.labels)
-            self._declared = joined
-            counts = counts.with_labels(joined)
-        self._every = every
-        self._take(counts, before.labels)
-        return self
-
-    def _take(self, counts: Any, before: NDArray[Any]) -> None:
-        """Holds other counts; what was chosen for labels stays with them, and is stale."""
-        tuned = self._tuned
-        if tuned is not None:
-            labels, place = counts.labels, {label: k for k, label in enumerate(before.tolist())}
-            old = np.array([place.get(label, len(before)) for label in labels.tolist()], dtype=int)
-            usual = float(np.median(tuned.log_odds)) if len(before) else self._fixed_log_odds
-            alpha = tuned.alpha
-            if alpha is not None:
-                alpha = np.append(alpha, float(self.model.alpha))[old]
-            tuned = Tuned(np.append(tuned.log_odds, usual)[old], alpha, stale=True)
-        self._counts, self._tuned = counts, tuned
-
-    @learning
-    def forget(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Take rows away that were counted before: the model is as if it had never seen them.
-
-        Labels that no row has any more are gone, unless an indicator matrix declared them.
-
-        Parameters
-        ----------
-        X : rows (n_rows, n_features)
-            Rows that were counted.
-        y : matrix (n_rows, n_labels), list of lists, or column of str (n_rows,)
-            The labels that they were counted with.
-        sample_weight : array-like (n_rows,), optional
-            The weights that they were counted with.
-
-        Returns
-        -------
-        self
-            The estimator itself.
-
-        Raises
-        ------
-        NegativeTally
-            A ValueError: more would be removed than was counted. The estimator is then as it was
-            before.
-        """
-        before = self._fitted()
-        inner, every = self._inner(), copy.copy(self._every)
-        x = inner.to_forget(every, X)
-        sets, weights = self._read(X, y, sample_weight, inner.size(x), "forget")
-        batch = inner.by_label(every, x, sets.held, weights)
-        inner.forget(every, x, weights)
-        total = inner.counts(every, batch).total
-        counts = before.removed(total, batch, self._declared, "forget")
-        self._every = every
-        self._take(counts, before.labels)
-        return self
-
-    @learning
-    def merge(self, other: MultiLabel) -> Self:
-        """Add the rows that another model has counted; labels are joined by name.
-
-        Parameters
-        ----------
-        other : MultiLabel
-            Fitted, with a classifier of the same kind.
-
-        Returns
-        -------
-        self
-            The estimator itself.
-
-        Raises
-        ------
-        IncompatibleTallies
-            A ValueError: the two count other columns or terms.
-        """
-        before, theirs = self._fitted(), other._fitted()
-        every = copy.copy(self._every)
-        every.merge(other._every)
-        inner = self._inner()
-        batch: Any = theirs.positives
-        counts = before.added(inner.counts(every, batch).total, batch).with_labels(theirs.labels)
-        self._every = every
-        if self._declared is None or other._declared is None:
-            self._declared = other._declared if self._declared is None else self._declared
-        else:
-            self._declared = joined_labels(self._declared, other._declared)
-        self._take(counts, before.labels)
-        return self
 
     @learning
     def tune(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
@@ -617,7 +397,7 @@ class MultiLabel(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 "smoothing='auto'"
             )
         x = inner.to_predict(self._every, X)
-        sets, weights = self._read(X, y, sample_weight, inner.size(x), "tune")
+        sets, weights = self._read(X, y, sample_weight, inner.size(x))
         unknown = sets.held.labels[~are_among(sets.held.labels, counts.labels)]
         if len(unknown):
             raise ValueError(
@@ -915,7 +695,7 @@ class MultiLabel(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """
         predicted = self.predict(X)
         n = predicted.shape[0] if hasattr(predicted, "shape") else len(predicted)
-        sets, weights = self._read(X, y, sample_weight, n, "score")
+        sets, weights = self._read(X, y, sample_weight, n)
         own = read_label_sets(predicted, n, self.separator, "MultiLabel").held
         if self._form in ("matrix", "sparse"):
             own = LabelledRows(self._counts.labels, own.start, own.codes)
@@ -928,23 +708,6 @@ class MultiLabel(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return float(2.0 * hits / total) if total > 0.0 else 1.0
 
     # ---- attributes ------------------------------------------------------------------------------
-    def _attribute(self, name: str) -> Any:
-        if not self.__sklearn_is_fitted__():
-            raise AttributeError(f"MultiLabel has no attribute {name!r} before it is fitted")
-        return self._counts
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The labels, sorted, (n_labels,)."""
-        labels: NDArray[Any] = self._attribute("classes_").labels
-        return labels
-
-    @property
-    def label_count_(self) -> Array:
-        """Rows, or weight, of each label, float64 (n_labels,)."""
-        found: Array = self._attribute("label_count_").rows_of_labels.copy()
-        return found
-
     @property
     def thresholds_(self) -> Array:
         """The probability above which a row has each label, float64 (n_labels,)."""
@@ -960,19 +723,6 @@ class MultiLabel(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             return self._tuned.alpha.copy()
         return np.full(n, float(self.model.alpha))
 
-    @property
-    def n_features_in_(self) -> int:
-        """How many columns the rows have."""
-        self._attribute("n_features_in_")
-        return int(self._every.n_features_in_)
-
-    @property
-    def feature_names_in_(self) -> NDArray[Any]:
-        """The names of the columns, where there are any."""
-        self._attribute("feature_names_in_")
-        names: NDArray[Any] = self._every.feature_names_in_
-        return names
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.estimator_type = "classifier"
@@ -984,28 +734,6 @@ class MultiLabel(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         tags.target_tags.single_output = False
         tags.input_tags = self.model.__sklearn_tags__().input_tags
         return tags
-
-    def save(self, path: str | os.PathLike[str] | BinaryIO) -> None:
-        """Write the model to a file that :func:`tallybayes.load` reads.
-
-        It holds the counts of all rows and of each label, parameters and choices, no rows and no
-        code; an existing file is replaced whole or not at all.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file to write.
-
-        Raises
-        ------
-        ModelFileError
-            A ValueError: labels, parameters or an analyzer that a file cannot hold.
-        OSError
-            If the file cannot be written.
-        """
-        from tallybayes.estimators.saving import save
-
-        save(self, path)
 
 
 def _difference(reader: Any, joint: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container
+from dataclasses import replace
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
@@ -41,7 +42,7 @@ class _Tuned(NamedTuple):
     stale: bool
 
 
-class _MultiLabel(NamedTuple):
+class _Nested(NamedTuple):
     estimator: str
     parameters: dict[str, Any]
     labels: Labels
@@ -60,12 +61,12 @@ def plain_model(estimator: Any, plain_of: Plain) -> tuple[dict[str, Any], Tree]:
 
     Parameters
     ----------
-    estimator : MultiLabel
+    estimator : MultiLabel or Hierarchy
         Fitted.
     plain_of : callable
         The same of any estimator.
     """
-    counts = estimator._fitted()
+    counts, tuned = estimator._fitted(), getattr(estimator, "_tuned", None)
     parameters = estimator.get_params(deep=False)
     inside = parameters.pop("model")
     every, of_every = plain_of(estimator._every)
@@ -79,7 +80,7 @@ def plain_model(estimator: Any, plain_of: Plain) -> tuple[dict[str, Any], Tree]:
         "labels": counts.labels,
         "form": estimator._form,
         "declared": estimator._declared,
-        "chosen": estimator._tuned is not None,
+        "chosen": tuned is not None,
         "every": every,
     }
     tree: Tree = {"every": of_every}
@@ -95,8 +96,8 @@ def plain_model(estimator: Any, plain_of: Plain) -> tuple[dict[str, Any], Tree]:
     else:
         header["positives"] = tally_header(positives.schema)
         tree["positives"] = plain_arrays(positives.arrays())
-    if estimator._tuned is not None:
-        log_odds, alpha, stale = estimator._tuned
+    if tuned is not None:
+        log_odds, alpha, stale = tuned
         tree["tuned"] = {"log_odds": np.clip(log_odds, -NEVER, NEVER), "alpha": alpha}
         header["stale"] = stale
     return header, tree
@@ -121,8 +122,8 @@ def restored_model(
         Where parts do not fit each other.
     """
     stale = fit(bool, header.get("stale", False), "stale")
-    file: _MultiLabel = fit(
-        _MultiLabel, {name: v for name, v in header.items() if name != "stale"}, "the header"
+    file: _Nested = fit(
+        _Nested, {name: v for name, v in header.items() if name != "stale"}, "the header"
     )
     every = restored(file.every, tree.get("every", {}), KINDS)
     kind = file.model.get("estimator")
@@ -144,7 +145,7 @@ def restored_model(
         counts = inner.counts(every, positives)
         assert isinstance(counts, ColumnLabels)
         try:
-            counts.total.schema.join(positives.schema)
+            replace(counts.total.schema, classes=file.labels).join(positives.schema)
         except IncompatibleTallies as error:
             raise Unfit(f"labels are counted as all rows are: {error}") from error
     rows = counts.rows_of_labels
@@ -156,7 +157,9 @@ def restored_model(
         need(known, "labels that are declared are labels")
     estimator._every, estimator._counts = every, counts
     estimator._form, estimator._declared = file.form, file.declared
-    estimator._tuned = None
+    if hasattr(estimator, "tune"):
+        estimator._tuned = None
+    need(hasattr(estimator, "tune") or not file.chosen, "a tree has nothing chosen on rows")
     if file.chosen:
         tuned = fit(
             _Tuned,
@@ -169,7 +172,7 @@ def restored_model(
     return estimator, file.extra
 
 
-def _term_labels(file: _MultiLabel, every: Any, held: Tree) -> TermLabels:
+def _term_labels(file: _Nested, every: Any, held: Tree) -> TermLabels:
     """The counts of the labels of documents."""
     n_features = every._counter.options["n_features"]
     labels = fit(Labels, file.positives.get("labels"), "positives.labels")

@@ -26,6 +26,7 @@ HOMES = {
     "CategoricalNB": "arrays",
     "ComplementNB": "arrays",
     "GaussianNB": "arrays",
+    "Hierarchy": "hierarchy",
     "MultiLabel": "labels",
     "MultinomialNB": "arrays",
     "NaiveBayes": "naive_bayes",
@@ -34,7 +35,7 @@ HOMES = {
 }
 """The estimators that a file can hold: of each class the module of ``tallybayes.estimators``."""
 
-NESTED = frozenset({"MultiLabel"})
+NESTED = frozenset({"Hierarchy", "MultiLabel"})
 """Those that hold another estimator."""
 
 

@@ -182,6 +182,21 @@ class ColumnLabels:
             parts.append(both)
         return TableTally(replace(total.schema, classes=BOTH), parts[0], tuple(parts[1:]))
 
+    def mixed(self, weights: Any, labels: NDArray[Any]) -> TableTally:
+        """The tally of classes that are sums of labels, each times its weight.
+
+        Parameters
+        ----------
+        weights : sparse array (n_classes, n_labels)
+            In CSR format.
+        labels : array (n_classes,)
+            Those of the classes, sorted.
+        """
+        positives = self._aligned[1]
+        parts: list[Any] = [part.mixed(weights) for part in positives.parts]
+        parts = [part.dense() if isinstance(part, SparseSums) else part for part in parts]
+        return TableTally(replace(positives.schema, classes=labels), parts[0], tuple(parts[1:]))
+
     def holds_the_same(self, other: Any) -> bool:
         """Whether others are counts of the same rows and labels."""
         return (
@@ -274,6 +289,15 @@ class TermLabels:
         counts = [values[kept] for values in held]
         two = TermCounts(total.terms, BOTH, documents, start, classes, *counts)
         return two._held()
+
+    def mixed(self, weights: Any, labels: NDArray[Any]) -> TermCounts:
+        """The tally of classes that are sums of labels; see :meth:`ColumnLabels.mixed`."""
+        places = places_among(self.positives.labels, self.labels)
+        found = self.positives.mixed(weights[:, places], labels)
+        terms = self.total.terms  # of all documents, so that these are rows of them
+        if len(found.terms) == len(terms):
+            return replace(found, terms=terms)
+        return found
 
     def holds_the_same(self, other: Any) -> bool:
         """Whether others are counts of the same documents and labels."""

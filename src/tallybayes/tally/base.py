@@ -12,7 +12,7 @@ The first axis of every additive array is the class, so that one operation serve
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -226,6 +226,21 @@ class Tally:
             pool = pool.take(slice(0, half))
             pool.accumulate(rest, 1.0, slice(0, rest.n_classes))
         return pool
+
+    def mixed(self, weights: Any) -> Self:
+        """The counts of classes that are sums of these ones, each times its weight; those of
+        squares as well, so that an effective row weighs what it did.
+
+        Parameters
+        ----------
+        weights : sparse array (n_new_classes, n_classes)
+            In CSR format.
+        """
+        arrays = []
+        for array in self._arrays():
+            flat = weights @ array.reshape(len(array), -1)
+            arrays.append(flat.reshape(weights.shape[0], *array.shape[1:]))
+        return self._like(arrays)
 
     def put(self, rows: Rows, other: Self) -> None:
         """Replaces the counts of some classes, in place."""

@@ -85,6 +85,9 @@ class SparseSums(Tally):
     def pooled(self) -> Self:
         return self._of(sparse.csr_array(self.sums.sum(axis=0)[None, :]))
 
+    def mixed(self, weights: Any) -> Self:
+        return self._of(weights @ self.sums)
+
     def put(self, rows: Rows, other: Self) -> None:
         kept = np.ones(self.n_classes)
         kept[rows] = 0.0

@@ -16,6 +16,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csc_array
 
 from tallybayes import _kernels
 from tallybayes.errors import IncompatibleTallies, NegativeTally
@@ -365,6 +366,28 @@ class TermCounts:
             self.counts * by_class[self.classes],
         )._held()
 
+    def mixed(self, weights: Any, labels: NDArray[Any]) -> Self:
+        """The counts of classes that are sums of these ones, each times its weight.
+
+        Parameters
+        ----------
+        weights : sparse array (n_labels, n_classes)
+            From 0 on, in CSR format.
+        labels : array (n_labels,)
+            Those of the new classes, distinct and sorted.
+        """
+        shape = self.n_classes, self.n_terms
+        held = [
+            (weights @ csc_array((of_pairs, self.classes, self.start), shape=shape)).tocsc()
+            for of_pairs in (self.counts, self.sums)
+            if of_pairs is not None
+        ]
+        for of_pairs in held:
+            of_pairs.sort_indices()
+        start, classes = held[0].indptr.astype(np.int64), held[0].indices.astype(np.int32)
+        documents, pairs = weights @ self.documents, [of_pairs.data for of_pairs in held]
+        return type(self)(self.terms, labels, documents, start, classes, *pairs)._held()
+
     def __neg__(self) -> Self:
         return self * -1.0
 
@@ -666,6 +689,10 @@ class TextCounts(Tally):
         factor = (place >= 0).astype(np.float64)
         some = self.weighted(factor)
         return type(self)(len(kept), some._moved(place))
+
+    def mixed(self, weights: Any) -> Self:
+        n = int(weights.shape[0])
+        return type(self)(n, self.held.mixed(weights[:, self.held.labels], np.arange(n)))
 
     def put(self, rows: Rows, other: Self) -> None:
         kept = np.ones(self.n_classes)

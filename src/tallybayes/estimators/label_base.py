@@ -1,0 +1,346 @@
+"""What classifiers that hold another one share: they count its rows by label, learn, forget, merge
+and are saved."""
+
+from __future__ import annotations
+
+import copy
+import os
+from abc import abstractmethod
+from typing import Any, BinaryIO, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.exceptions import NotFittedError
+
+from tallybayes.errors import IncompatibleTallies
+from tallybayes.estimators.base import LOCK, learning
+from tallybayes.estimators.inner import Inner, inner_of
+from tallybayes.models.base import same
+from tallybayes.models.labels import ColumnLabels, LabelledRows, TermLabels
+from tallybayes.schema import joined_labels
+from tallybayes.validation import read_given
+
+__all__ = ["Form", "LabelCounter", "LabelSets"]
+
+Array = NDArray[np.float64]
+Form = Literal["matrix", "sparse", "lists", "text"]
+
+
+class LabelSets(NamedTuple):
+    """The labels of rows as they were given.
+
+    Parameters
+    ----------
+    held : LabelledRows
+    form : {"matrix", "sparse", "lists", "text"}
+        A dense or a sparse indicator matrix, lists of labels, or strings.
+    """
+
+    held: LabelledRows
+    form: Form
+
+
+class LabelCounter(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of the classifiers that count the rows of another one by label. Not for direct use."""
+
+    model: Any
+
+    _every: Any
+    """The classifier, with the counts of all rows as those of one class."""
+    _counts: ColumnLabels | TermLabels
+    _form: Form
+    _declared: NDArray[Any] | None
+    """Labels that stay without rows."""
+
+    # ---- what a subclass defines -----------------------------------------------------------------
+    @abstractmethod
+    def _validate(self) -> Inner:
+        """Checks the parameters; how the classifier inside counts."""
+
+    @abstractmethod
+    def _sets(self, y: Any, n_rows: int) -> LabelSets:
+        """The labels of rows."""
+
+    @abstractmethod
+    def _learned(self, inner: Inner, X: Any, sets: LabelSets, weights: Array | None) -> None:
+        """The first rows were counted."""
+
+    @abstractmethod
+    def _changed(self, before: NDArray[Any]) -> None:
+        """The counts have changed; `before` are the labels that there were."""
+
+    @abstractmethod
+    def _chosen(self) -> Any:
+        """What was chosen beside the counts."""
+
+    # ---- state -----------------------------------------------------------------------------------
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_counts" in self.__dict__
+
+    def _fitted(self) -> ColumnLabels | TermLabels:
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' or "
+                "'partial_fit' with rows and their labels first."
+            )
+        return self._counts
+
+    def __getstate__(self) -> Any:
+        state = dict(super().__getstate__())
+        state.pop(LOCK, None)
+        return state
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two are of the same parameters, and hold the same counts and choices."""
+        if not isinstance(other, LabelCounter):
+            return NotImplemented
+        if type(self) is not type(other) or not same(
+            self.get_params(deep=False), other.get_params(deep=False)
+        ):
+            return False
+        fitted: bool = self.__sklearn_is_fitted__()
+        if fitted != other.__sklearn_is_fitted__():
+            return False
+        return not fitted or bool(
+            self._every == other._every
+            and self._counts.holds_the_same(other._counts)
+            and same(self._chosen(), other._chosen())
+        )
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    def _inner(self) -> Inner:
+        return inner_of(self.model, type(self).__name__)
+
+    # ---- learning --------------------------------------------------------------------------------
+    def _read(
+        self, X: Any, y: Any, sample_weight: Any, n_rows: int
+    ) -> tuple[LabelSets, Array | None]:
+        sets, whose = self._sets(y, n_rows), type(self).__name__
+        beside = np.zeros(n_rows, dtype=np.int64)
+        weights = read_given(X, beside, sample_weight, None, n_rows, whose).weights
+        if weights is not None and weights.min(initial=0.0) < 0.0:
+            row = int(np.argmin(weights))
+            raise ValueError(
+                f"weights of rows are from 0 on, and that of row {row} is {weights[row]:g}: take "
+                "rows away with forget"
+            )
+        return sets, weights
+
+    @learning
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Count the rows of X from scratch.
+
+        Parameters
+        ----------
+        X : rows (n_rows, n_features)
+            As the classifier takes them.
+        y : labels of the rows
+            In a form that the class takes.
+        sample_weight : array-like (n_rows,), optional
+            A row of weight w counts as w rows.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            For bad parameters or data; the estimator is then as it was before.
+        """
+        inner = self._validate()
+        every = clone(self.model)
+        x = inner.first(every, X)
+        sets, weights = self._read(X, y, sample_weight, inner.size(x))
+        inner.start(every, x, weights)
+        batch = inner.by_label(every, x, sets.held, weights)
+        counts = inner.counts(every, batch)
+        self._declared = sets.held.labels if sets.form in ("matrix", "sparse") else None
+        if self._declared is not None:
+            counts = counts.with_labels(self._declared)
+        self._every, self._counts, self._form = every, counts, sets.form
+        self._learned(inner, X, sets, weights)
+        return self
+
+    @learning
+    def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Count rows in addition. New labels may come at any time.
+
+        Parameters
+        ----------
+        X : rows (n_rows, n_features)
+            As for :meth:`fit`, which the first call is.
+        y : labels of the rows
+            As for :meth:`fit`.
+        sample_weight : array-like (n_rows,), optional
+            How much each row counts; 1 by default.
+
+        Returns
+        -------
+        self
+            The estimator itself. What was chosen on rows is stale.
+
+        Raises
+        ------
+        ValueError
+            For bad parameters or data; the estimator is then as it was before.
+        """
+        if not self.__sklearn_is_fitted__():
+            LabelCounter.fit.__wrapped__(self, X, y, sample_weight)  # type: ignore[attr-defined]
+            return self
+        inner, every = self._inner(), copy.copy(self._every)
+        x = inner.to_learn(every, X)
+        sets, weights = self._read(X, y, sample_weight, inner.size(x))
+        batch = inner.by_label(every, x, sets.held, weights)
+        inner.learn(every, x, weights)
+        before = self._counts
+        counts = before.added(inner.counts(every, batch).total, batch)
+        if sets.form in ("matrix", "sparse"):
+            known = self._declared
+            joined = sets.held.labels if known is None else joined_labels(known, sets.held.labels)
+            self._declared = joined
+            counts = counts.with_labels(joined)
+        self._every = every
+        self._take(counts)
+        return self
+
+    def _take(self, counts: Any) -> None:
+        """Holds other counts."""
+        before, self._counts = self._counts.labels, counts
+        self._changed(before)
+
+    @learning
+    def forget(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Take rows away that were counted before: the model is as if it had never seen them.
+
+        Labels that no row has any more are gone, unless an indicator matrix declared them.
+
+        Parameters
+        ----------
+        X : rows (n_rows, n_features)
+            Rows that were counted.
+        y : labels of the rows
+            The labels that they were counted with.
+        sample_weight : array-like (n_rows,), optional
+            The weights that they were counted with.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+
+        Raises
+        ------
+        NegativeTally
+            A ValueError: more would be removed than was counted. The estimator is then as it was
+            before.
+        """
+        before = self._fitted()
+        inner, every = self._inner(), copy.copy(self._every)
+        x = inner.to_forget(every, X)
+        sets, weights = self._read(X, y, sample_weight, inner.size(x))
+        batch = inner.by_label(every, x, sets.held, weights)
+        inner.forget(every, x, weights)
+        total = inner.counts(every, batch).total
+        counts = before.removed(total, batch, self._declared, "forget")
+        self._every = every
+        self._take(counts)
+        return self
+
+    @learning
+    def merge(self, other: LabelCounter) -> Self:
+        """Add the rows that another model has counted; labels are joined by name.
+
+        Parameters
+        ----------
+        other : classifier of the same class
+            Fitted, with a classifier of the same kind inside.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+
+        Raises
+        ------
+        IncompatibleTallies
+            A ValueError: the two count other columns or terms.
+        """
+        before = self._fitted()
+        if type(other) is not type(self):
+            raise IncompatibleTallies(
+                f"a {type(self).__name__} cannot take in a {type(other).__name__}: merge models of "
+                "one kind"
+            )
+        theirs = other._fitted()
+        every = copy.copy(self._every)
+        every.merge(other._every)
+        inner = self._inner()
+        batch: Any = theirs.positives
+        counts = before.added(inner.counts(every, batch).total, batch).with_labels(theirs.labels)
+        self._every = every
+        if self._declared is None or other._declared is None:
+            self._declared = other._declared if self._declared is None else self._declared
+        else:
+            self._declared = joined_labels(self._declared, other._declared)
+        self._take(counts)
+        return self
+
+    # ---- attributes and files --------------------------------------------------------------------
+    def _attribute(self, name: str) -> Any:
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(
+                f"{type(self).__name__} has no attribute {name!r} before it is fitted"
+            )
+        return self._counts
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels, sorted, (n_labels,)."""
+        labels: NDArray[Any] = self._attribute("classes_").labels
+        return labels
+
+    @property
+    def label_count_(self) -> Array:
+        """Rows, or weight, of each label, float64 (n_labels,)."""
+        found: Array = self._attribute("label_count_").rows_of_labels.copy()
+        return found
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many columns the rows have."""
+        self._attribute("n_features_in_")
+        return int(self._every.n_features_in_)
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """The names of the columns, where there are any."""
+        self._attribute("feature_names_in_")
+        names: NDArray[Any] = self._every.feature_names_in_
+        return names
+
+    def save(self, path: str | os.PathLike[str] | BinaryIO) -> None:
+        """Write the model to a file that :func:`tallybayes.load` reads.
+
+        It holds the counts of all rows and of each label, parameters and choices, no rows and no
+        code; an existing file is replaced whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to write.
+
+        Raises
+        ------
+        ModelFileError
+            A ValueError: labels, parameters or an analyzer that a file cannot hold.
+        OSError
+            If the file cannot be written.
+        """
+        from tallybayes.estimators.saving import save
+
+        save(self, path)
