@@ -14,6 +14,7 @@ COMMANDS = {
     "bayes": ("benchmarks.bayes.command", "chosen smoothing, calibration and intervals"),
     "weighted": ("benchmarks.weighted.command", "WeightedNaiveBayes against its bars and peers"),
     "lazy": ("benchmarks.lazy.command", "counting when asked, beside a fitted model"),
+    "labels": ("benchmarks.labels", "many labels beside one-vs-rest, and classes in a tree"),
     "text": ("benchmarks.text.command", "counting text beside scikit-learn"),
     "stream": ("benchmarks.stream.command", "documents predicted and learned one by one"),
     "scale": ("benchmarks.scale.command", "peak memory and speed on a CSV of 3 GB"),
