@@ -172,6 +172,28 @@ def _forgotten() -> Kind:
     return Kind(model.decay(0.9).forget(x[:20], y[:20], sample_weight=weight), x, y)
 
 
+def _labels(name: str, **parameters: Any) -> Callable[[], Kind]:
+    """Labels of arrays, or of the words that they stand for."""
+
+    def make() -> Kind:
+        x, y = _digits()
+        rows: Any = x
+        if name == "TextNB":
+            rows = [" ".join(f"w{j}v{v:g}" for j, v in enumerate(row)) for row in x]
+        model = getattr(tallybayes, name)(**parameters)
+        labels = np.stack([y > 0, x[:, 0] > 1], axis=1).astype(int)
+        chosen = {"threshold": "f1"} if name == "GaussianNB" else {"smoothing": "auto"}
+        return Kind(tallybayes.MultiLabel(model, **chosen).fit(rows, labels), rows, labels)
+
+    return make
+
+
+def _tree() -> Kind:
+    x, y = _digits()
+    paths = np.array(["a/x", "a/y", "b"], dtype=object)[y]
+    return Kind(tallybayes.Hierarchy(tallybayes.MultinomialNB()).fit(x, paths), x, paths)
+
+
 KINDS: dict[str, Callable[[], Kind]] = {
     "gaussian": _array("GaussianNB"),
     "gaussian-class-weights": _array("GaussianNB", class_weight={0: 2.0, 2: 0.5}),
@@ -181,6 +203,10 @@ KINDS: dict[str, Callable[[], Kind]] = {
     "bernoulli": _array("BernoulliNB", binarize=0.5),
     "categorical": _array("CategoricalNB", min_categories=5),
     "categorical-levels": _levels,
+    "labels-sums": _labels("BernoulliNB"),
+    "labels-moments": _labels("GaussianNB"),
+    "labels-documents": _labels("TextNB", model="multinomial"),
+    "tree": _tree,
     "table": _auto(),
     "table-declared": _declared(),
     "table-groups": _groups,

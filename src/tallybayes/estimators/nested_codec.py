@@ -13,7 +13,7 @@ from tallybayes.errors import IncompatibleTallies
 from tallybayes.estimators.inner import KINDS
 from tallybayes.models.codec import plain, restored_parameters
 from tallybayes.models.labels import ColumnLabels, TermLabels
-from tallybayes.persistence import Shape, Tree, Unfit, Within, fit, need
+from tallybayes.persistence import Shape, Tree, Unfit, Within, constructed, fit, need
 from tallybayes.schema import are_among
 from tallybayes.tally import TableTally, TermCounts
 from tallybayes.tally.saved import (
@@ -32,8 +32,6 @@ Restored = Callable[[Any, Tree, Container[str]], Any]
 
 NEVER = 1e300
 """What a file holds of a threshold that nothing exceeds; its negative of one that all do."""
-ROUNDING = 1e-9
-"""The share by which the rows of a label may exceed all rows."""
 
 
 class _Tuned(NamedTuple):
@@ -130,7 +128,9 @@ def restored_model(
     need(kind == type(every).__name__, "model is of the kind of the estimator inside")
     inside = restored_parameters(type(every), file.model.get("parameters"))
     estimator = restored_parameters(estimator_type, {**file.parameters, "model": inside})
-    inner = estimator._inner()
+    for checked in (every, inside):
+        constructed(checked._validate_params, "parameters")
+    inner = constructed(estimator._validate, "parameters")
     held = tree.get("positives", {})
     need(isinstance(held, dict), "the file has the counts of each label")
     counts: ColumnLabels | TermLabels
@@ -148,10 +148,7 @@ def restored_model(
             replace(counts.total.schema, classes=file.labels).join(positives.schema)
         except IncompatibleTallies as error:
             raise Unfit(f"labels are counted as all rows are: {error}") from error
-    rows = counts.rows_of_labels
-    total = counts.total.documents if isinstance(counts, TermLabels) else counts.total.classes.count
-    most = float(total.sum()) * (1.0 + ROUNDING)
-    need(not len(rows) or float(rows.max()) <= most, "a label has no more rows than there are")
+    need(not len(counts.labels) or not counts.excess, "a label has no more than all rows have")
     if file.declared is not None and len(file.declared):
         known = len(file.labels) > 0 and bool(are_among(file.declared, file.labels).all())
         need(known, "labels that are declared are labels")
@@ -181,7 +178,6 @@ def _term_labels(file: _Nested, every: Any, held: Tree) -> TermLabels:
     tally = term_counts(terms, labels, held.get("tally", {}), "positives.tally", pruned)
     total = every._held_model().tally
     need((tally.sums is None) == (total.sums is None), "positives has the sums that all rows have")
-    need(not tally.n_terms or bool((total.places(terms) >= 0).all()), "positives.terms are terms")
     known = not len(labels) or (len(file.labels) and bool(are_among(labels, file.labels).all()))
     need(bool(known), "labels are those that are counted")
     return TermLabels(total, tally, file.labels)

@@ -20,7 +20,7 @@ from scipy import sparse
 from tallybayes.engines.arrays import canonical, class_counts, collect_array
 from tallybayes.models.base import same
 from tallybayes.schema import Columns, Schema, places_among
-from tallybayes.tally import TableTally, TermCounts
+from tallybayes.tally import CrossMoments, Moments, TableTally, TermCounts, TextCounts
 from tallybayes.tally.base import is_nothing, is_residue
 from tallybayes.tally.sparse import SparseSums
 
@@ -28,6 +28,9 @@ __all__ = ["BOTH", "ColumnLabels", "LabelledRows", "TermLabels", "counts_of_labe
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
+
+ROUNDING = 1e-9
+"""The share by which a label may have more of something than all rows."""
 
 BOTH = np.array([False, True])
 """The classes of the model of a label: rows without it, and rows with it."""
@@ -167,6 +170,24 @@ class ColumnLabels:
             schema
         )
 
+    @property
+    def excess(self) -> bool:
+        """Whether a label has more of a column than all rows, by more than rounding."""
+        for every, of_labels in zip(*(tally.parts for tally in self._aligned), strict=True):
+            name = "n" if isinstance(of_labels, Moments | CrossMoments) else every.additive[0]
+            if isinstance(of_labels, TextCounts):
+                terms = TermLabels(every.held, of_labels.held, np.arange(of_labels.n_classes))
+                if terms.excess:
+                    return True
+                continue
+            held = getattr(of_labels, name)
+            most = held.max(axis=0)
+            if sparse.issparse(most):
+                most = most.toarray()
+            if (most > getattr(every, name)[0] * (1.0 + ROUNDING)).any():
+                return True
+        return False
+
     def two(self, k: int) -> TableTally:
         """The tally of two classes: rows without label k, and rows with it."""
         total, positives = self._aligned
@@ -267,6 +288,22 @@ class TermLabels:
             for held in (own.counts, own.sums)
             if held is not None
         ]
+
+    @property
+    def excess(self) -> bool:
+        """Whether a label has more of a term than all documents, by more than rounding."""
+        if (self.rows_of_labels > self.total.documents.sum() * (1.0 + ROUNDING)).any():
+            return True
+        own, at = self.positives, self.total.places(self.positives.terms)
+        if len(at) and at.min() < 0:
+            return True
+        for held, every in ((own.counts, self.total.counts), (own.sums, self.total.sums)):
+            if held is not None and every is not None:
+                most = np.zeros(self.total.n_terms)
+                np.maximum.at(most, at[own.pair_terms], held)
+                if (most > every * (1.0 + ROUNDING)).any():
+                    return True
+        return False
 
     def two(self, k: int) -> TermCounts:
         """The tally of two classes: documents without label k, and documents with it."""

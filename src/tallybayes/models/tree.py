@@ -58,7 +58,7 @@ Evidence = Callable[[float], float]
 ROOT = ()
 MIN_POWER = -6.0
 """Of two, from which on a concentration is searched, in rows."""
-LEAST = 1e-10
+MIN_PARAMETER = 1e-10
 """What a parameter of a Dirichlet is at least."""
 
 
@@ -176,8 +176,8 @@ class _Cells(NamedTuple):
         totals, apart = totals[some], apart.ravel()[some]
 
         def log_evidence(m: float) -> float:
-            a = np.maximum(m * rest, LEAST)
-            total = np.maximum(m * apart, LEAST)
+            a = np.maximum(m * rest, MIN_PARAMETER)
+            total = np.maximum(m * apart, MIN_PARAMETER)
             found = (gammaln(a + n) - gammaln(a)).sum()
             return float(found + (gammaln(total) - gammaln(total + totals)).sum())
 
