@@ -242,12 +242,7 @@ class Hierarchy(ClassifierMixin, LabelCounter):  # type: ignore[misc]
 
     def _reading(self) -> _Read:
         """The classifier of the leaves, read from the counts as they are."""
-        counts, inner = self._fitted(), self._inner()
-        if not len(counts.labels):
-            raise ValueError(
-                "this Hierarchy holds no rows: all that it learned was removed. Learn some rows "
-                "first"
-            )
+        counts, inner = self._with_rows(), self._inner()
         key = self.concentration, self.separator
         held: _Read | None = self.__dict__.get("_read_tree")
         if held is not None and held.counts is counts and held.key == key:

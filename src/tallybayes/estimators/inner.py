@@ -287,7 +287,6 @@ class _Documents(Inner):
 
     def to_learn(self, model: Any, X: Any) -> Any:
         need_documents(X)
-        model._fitted()
         return model._counter.counted(X)
 
     def to_predict(self, model: Any, X: Any) -> Any:

@@ -86,6 +86,16 @@ class LabelCounter(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             )
         return self._counts
 
+    def _with_rows(self) -> ColumnLabels | TermLabels:
+        """The counts; raises ValueError where nothing is left to read."""
+        counts = self._fitted()
+        if not counts.rows > 0.0:
+            raise ValueError(
+                f"this {type(self).__name__} holds no rows: all that it learned was removed, or "
+                "has weight 0. Learn some rows first"
+            )
+        return counts
+
     def __getstate__(self) -> Any:
         state = dict(super().__getstate__())
         state.pop(LOCK, None)

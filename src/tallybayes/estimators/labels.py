@@ -475,7 +475,7 @@ class MultiLabel(LabelCounter):
         ValueError
             For a label that the model does not have.
         """
-        counts = self._fitted()
+        counts = self._with_rows()
         known = counts.labels.tolist()
         if label not in known:
             raise ValueError(
@@ -492,7 +492,7 @@ class MultiLabel(LabelCounter):
     def _joints(self, X: Any) -> tuple[int, Iterator[tuple[Any, Array]]]:
         """How many rows there are, and of one label after the other its classifier and the joint
         log-likelihoods, (n_rows, n_classes)."""
-        counts, inner, every = self._fitted(), self._inner(), self._every
+        counts, inner, every = self._with_rows(), self._inner(), self._every
         if self._tuned is not None and self._tuned.stale:
             warn_user(
                 StaleWarning(

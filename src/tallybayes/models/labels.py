@@ -128,6 +128,11 @@ class ColumnLabels:
         return self.positives.schema.classes
 
     @property
+    def rows(self) -> float:
+        """Rows, or weight, with a label or without."""
+        return float(self.total.classes.count.sum())
+
+    @property
     def rows_of_labels(self) -> Array:
         """Rows, or weight, of each label, float64 (n_labels,)."""
         return self.positives.classes.count
@@ -247,6 +252,11 @@ class TermLabels:
     labels: NDArray[Any]
 
     @property
+    def rows(self) -> float:
+        """Documents, or weight, with a label or without."""
+        return float(self.total.documents.sum())
+
+    @property
     def rows_of_labels(self) -> Array:
         """Documents, or weight, of each label, float64 (n_labels,)."""
         found = np.zeros(len(self.labels))
@@ -292,7 +302,7 @@ class TermLabels:
     @property
     def excess(self) -> bool:
         """Whether a label has more of a term than all documents, by more than rounding."""
-        if (self.rows_of_labels > self.total.documents.sum() * (1.0 + ROUNDING)).any():
+        if (self.rows_of_labels > self.rows * (1.0 + ROUNDING)).any():
             return True
         own, at = self.positives, self.total.places(self.positives.terms)
         if len(at) and at.min() < 0:

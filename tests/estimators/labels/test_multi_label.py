@@ -169,6 +169,21 @@ def test_new_labels_come_later_and_go_with_their_last_row():
     )
 
 
+@every_base
+@pytest.mark.parametrize("form", ["matrix", "lists"])
+def test_a_model_without_rows_says_so_and_learns_again(base, form):
+    x, y = rows_of(base)
+    labels = y if form == "matrix" else [np.flatnonzero(row).tolist() for row in y]
+    model = MultiLabel(BASES[base]).fit(x, labels)
+    before = model.predict_proba(x)
+    model.forget(x, labels)
+    for ask in (model.predict, model.predict_proba, model.top):
+        with pytest.raises(ValueError, match="holds no"):
+            ask(x)
+    model.partial_fit(x, labels)
+    np.testing.assert_allclose(model.predict_proba(x), before, rtol=1e-9, atol=1e-12)
+
+
 def test_declared_columns_of_a_matrix_stay():
     x, y = rows_of("bernoulli")
     y[:, 1] = 0
