@@ -37,7 +37,6 @@ NEVER = 1e300
 class _Tuned(NamedTuple):
     log_odds: Annotated[NDArray[np.float64], Shape("n_labels"), Within(-NEVER, NEVER)]
     alpha: Annotated[NDArray[np.float64], Shape("n_labels"), Within(0.0)] | None
-    stale: bool
 
 
 class _Nested(NamedTuple):
@@ -47,6 +46,7 @@ class _Nested(NamedTuple):
     form: Literal["matrix", "sparse", "lists", "text"]
     declared: Labels | None
     chosen: bool
+    stale: bool
     every: dict[str, Any]
     model: dict[str, Any]
     positives: dict[str, Any]
@@ -79,6 +79,7 @@ def plain_model(estimator: Any, plain_of: Plain) -> tuple[dict[str, Any], Tree]:
         "form": estimator._form,
         "declared": estimator._declared,
         "chosen": tuned is not None,
+        "stale": tuned is not None and tuned.stale,
         "every": every,
     }
     tree: Tree = {"every": of_every}
@@ -95,9 +96,8 @@ def plain_model(estimator: Any, plain_of: Plain) -> tuple[dict[str, Any], Tree]:
         header["positives"] = tally_header(positives.schema)
         tree["positives"] = plain_arrays(positives.arrays())
     if tuned is not None:
-        log_odds, alpha, stale = tuned
+        log_odds, alpha = tuned.log_odds, tuned.alpha
         tree["tuned"] = {"log_odds": np.clip(log_odds, -NEVER, NEVER), "alpha": alpha}
-        header["stale"] = stale
     return header, tree
 
 
@@ -119,10 +119,7 @@ def restored_model(
     Unfit
         Where parts do not fit each other.
     """
-    stale = fit(bool, header.get("stale", False), "stale")
-    file: _Nested = fit(
-        _Nested, {name: v for name, v in header.items() if name != "stale"}, "the header"
-    )
+    file: _Nested = fit(_Nested, header, "the header")
     every = restored(file.every, tree.get("every", {}), KINDS)
     kind = file.model.get("estimator")
     need(kind == type(every).__name__, "model is of the kind of the estimator inside")
@@ -160,12 +157,12 @@ def restored_model(
     if file.chosen:
         tuned = fit(
             _Tuned,
-            {"alpha": None, **fit(dict[str, Any], tree.get("tuned"), "tuned"), "stale": stale},
+            {"alpha": None, **fit(dict[str, Any], tree.get("tuned"), "tuned")},
             "tuned",
             {"n_labels": len(file.labels)},
         )
         log_odds = np.where(np.abs(tuned.log_odds) < NEVER, tuned.log_odds, np.inf)
-        estimator._hold_tuned(np.copysign(log_odds, tuned.log_odds), tuned.alpha, stale)
+        estimator._hold_tuned(np.copysign(log_odds, tuned.log_odds), tuned.alpha, file.stale)
     return estimator, file.extra
 
 
