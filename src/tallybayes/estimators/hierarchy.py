@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -103,8 +103,8 @@ class Hierarchy(ClassifierMixin, LabelCounter):  # type: ignore[misc]
     ['sport/football', 'sport', 'politics']
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "model": [BaseEstimator],
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "model": "no_validation",  # `inner_of` says what can be inside
         "tree": [dict, Mapping, None],
         "separator": [str],
         "concentration": [StrOptions({"evidence"}), Interval(Real, 0, None, closed="left")],

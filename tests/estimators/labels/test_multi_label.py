@@ -383,6 +383,18 @@ def test_a_file_of_other_parts_is_refused():
             tallybayes.load(file)
 
 
+def test_the_command_line_says_that_it_does_not_read_such_files(tmp_path):
+    from typer.testing import CliRunner
+
+    from tallybayes.cli.app import app
+
+    path = str(tmp_path / "m.tally")
+    MultiLabel(NaiveBayes()).fit(*rows_of("table")).save(path)
+    result = CliRunner().invoke(app, ["show", path])
+    assert result.exit_code != 0
+    assert "holds a MultiLabel" in result.output + str(result.exception)
+
+
 def test_copies_clones_and_pickles():
     x, y = rows_of("bernoulli")
     model = MultiLabel(BernoulliNB(alpha=0.5), threshold=0.3).fit(x, y)
