@@ -152,12 +152,12 @@ class CostFigures:
     """
 
     def __init__(self, costs: Costs) -> None:
-        self.costs = costs
+        self.costs: Costs = costs
         n_classes, n_decisions = costs.values.shape
-        self.taken = np.zeros((n_classes, n_decisions))
+        self.taken: Array = np.zeros((n_classes, n_decisions))
         """The weight of the rows of each class for which each decision was taken."""
-        self.rows = 0
-        self.unpriced = 0
+        self.rows: int = 0
+        self.unpriced: int = 0
         """Rows of classes that have no costs, which are left aside."""
         self._squared_weights = 0.0
 

@@ -97,10 +97,15 @@ class Refused(Exception):
         Of the answer; ``_`` stands for ``-``.
     """
 
+    status: int
+    message: str
+
     def __init__(self, status: int, message: str, **headers: str) -> None:
         super().__init__(message)
         self.status, self.message = status, message
-        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        self.headers: dict[str, str] = {
+            name.replace("_", "-"): value for name, value in headers.items()
+        }
 
 
 @dataclass

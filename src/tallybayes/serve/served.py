@@ -41,18 +41,24 @@ class Served:
         Of its counts.
     """
 
+    model: Any
+    name: str
+    version: str
+
     def __init__(self, model: Any, name: str, version: str) -> None:
         self.model, self.name, self.version = model, name, version
-        self.since = time.time()
+        self.since: float = time.time()
         self.labels: list[Any] = model.classes_.tolist()
-        self.keys = [as_text(label) for label in self.labels]
+        self.keys: list[str] = [as_text(label) for label in self.labels]
         self.columns = _columns_of(model)
-        self._is_text = list(self.columns) == [TEXT] and not hasattr(model, "feature_names_in_")
-        self._is_array = not self._is_text and not hasattr(model, "predict_one")
+        self._is_text: bool = list(self.columns) == [TEXT] and not hasattr(
+            model, "feature_names_in_"
+        )
+        self._is_array: bool = not self._is_text and not hasattr(model, "predict_one")
         # to make a table of dicts takes longer than to score them; but dates are read as a table
         dates = any("dates" in holds for holds in self.columns.values())
-        self._by_row = not (self._is_text or self._is_array or dates)
-        self.explains = hasattr(model, "explain")
+        self._by_row: bool = not (self._is_text or self._is_array or dates)
+        self.explains: bool = hasattr(model, "explain")
         if self._is_array:  # it reads columns by their places, and would warn that they lack names
             self.model = copy(model)
             self.model.__dict__.pop("feature_names_in_", None)
@@ -315,6 +321,8 @@ class OfFile:
         By which clients call the model.
     """
 
+    path: str
+    name: str
     store: Any = None
 
     def __init__(self, path: str, name: str) -> None:
@@ -353,11 +361,14 @@ class OfStore:
         By which clients call the model.
     """
 
+    name: str
+    store: Any
+
     def __init__(self, url: str, name: str) -> None:
         self.name, self.store = name, open_store(url)
 
     def is_newer(self) -> bool:
-        return self.store.refresh()
+        return bool(self.store.refresh())
 
     def read(self) -> Served | None:
         self.store.refresh()

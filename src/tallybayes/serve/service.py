@@ -54,8 +54,8 @@ from tallybayes.threads import set_num_threads
 
 __all__ = ["PUBLIC_SCOPES", "Service", "Settings"]
 
-log = logging.getLogger("tallybayes.serve")
-audit_log = logging.getLogger("tallybayes.audit")
+log: logging.Logger = logging.getLogger("tallybayes.serve")
+audit_log: logging.Logger = logging.getLogger("tallybayes.audit")
 
 PUBLIC_SCOPES = ("predict", "explain")  # that may be open to anybody
 INLINE_BYTES = 1 << 16  # of a body that is predicted at once: a thread costs more than its rows
@@ -319,7 +319,7 @@ class Service:
                 "token for it"
             )
         self._settings, self.limits = settings, settings.limits
-        self.tokens = None if settings.tokens is None else Tokens(settings.tokens)
+        self.tokens: Tokens | None = None if settings.tokens is None else Tokens(settings.tokens)
         nobody = Token("", "anonymous", tuple(settings.public), ANONYMOUS, 0)
         self._anonymous = nobody if settings.public else None
         self._audit = None
@@ -327,7 +327,7 @@ class Service:
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
             self._audit = os.open(settings.audit, flags, 0o600)
         paths = [f"{route.method} {route.path}" for route in ROUTES]
-        self.counters = Counters(
+        self.counters: Counters = Counters(
             [*paths, "other"], settings.workers, settings.counters, settings.worker
         )
         self._waiting = 0

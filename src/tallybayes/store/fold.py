@@ -38,7 +38,7 @@ MAX_HALVES = 200.0
 Row = tuple[bytes, str, float, float]
 """An encoded row, its label, its weight and its time."""
 
-MODELS = {cls.__name__: cls for cls in (NaiveBayes, WeightedNaiveBayes, TextNB)}
+MODELS: dict[str, Any] = {cls.__name__: cls for cls in (NaiveBayes, WeightedNaiveBayes, TextNB)}
 
 
 class Declaration:
@@ -82,12 +82,13 @@ class Declaration:
         if half_life is not None and not (0.0 < half_life < math.inf):
             raise StoreError(f"half_life is a number of days above 0, got {half_life!r}")
         model._validate_params()
-        self.model, self.half_life = model, half_life
-        self.documents = isinstance(model, TextNB)
-        self.learns_on_rows = (
+        self.model: Any = model
+        self.half_life: float | None = half_life
+        self.documents: bool = isinstance(model, TextNB)
+        self.learns_on_rows: bool = (
             model.model == "weighted" if self.documents else bool(model.chooses_on_rows)
         )
-        self.declares_families = not self.documents and model.columns != "auto"
+        self.declares_families: bool = not self.documents and model.columns != "auto"
 
     @classmethod
     def restored(cls, data: bytes, half_life: float | None) -> Declaration:
@@ -174,9 +175,11 @@ class Fold:
     """
 
     def __init__(self, declaration: Declaration, analyzer: str | None = None) -> None:
-        self.declaration, self.analyzer = declaration, analyzer
+        self.declaration: Declaration = declaration
+        self.analyzer: str | None = analyzer
         self.counts: Any = None
-        self.version = self.epoch = 0
+        self.version: int = 0
+        self.epoch: int = 0
         self.start: float | None = None  # t₀
 
     def twin(self) -> Fold:

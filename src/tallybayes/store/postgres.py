@@ -88,7 +88,8 @@ class PostgresLedger(Ledger):
     for_update: ClassVar[str] = " FOR UPDATE"
 
     def __init__(self, url: str, *, create: bool) -> None:
-        self.url, self.psycopg = url, _psycopg()
+        self.url: str = url
+        self.psycopg: Any = _psycopg()
         self.connection: Any = None
         self._connect()
         try:

@@ -67,7 +67,7 @@ class SQLiteLedger(Ledger):
     key: ClassVar[str] = "v"
 
     def __init__(self, path: str, *, create: bool, synchronous: str) -> None:
-        self.path = os.path.abspath(path)
+        self.path: str = os.path.abspath(path)
         if not create and not os.path.exists(self.path):
             raise StoreError(
                 f"there is no store {path}: tallybayes.store.open(path, create=model) makes one"
@@ -84,7 +84,7 @@ class SQLiteLedger(Ledger):
             )
         try:
             uri = f"file:{quote(self.path)}?mode={'rwc' if create else 'rw'}"
-            self.connection = sqlite3.connect(
+            self.connection: sqlite3.Connection = sqlite3.connect(
                 uri, PATIENCE, isolation_level=None, check_same_thread=False, uri=True
             )
             self._open(create, synchronous)
