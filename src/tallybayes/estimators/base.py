@@ -648,7 +648,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         A row that :meth:`predict` refuses, because of an infinite number, a negative count or a
         level that is an error, has NaN as its probabilities; its label is "", −2⁶³, NaN or False.
-        So has what ONNX does not compute exactly: see :meth:`to_sql`.
+        So has what ONNX does not compute exactly: see :meth:`NaiveBayes.to_sql`.
 
         Parameters
         ----------
