@@ -492,3 +492,19 @@ def test_a_class_of_two_rows_says_that_nothing_excludes_it():
         warnings.simplefilter("error")
         model.prediction_set(X, 0.6, within="class")
         model.prediction_set(X, 0.95)
+
+
+# ---- groups of rows ------------------------------------------------------------------------------
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.TallyWarning")
+def test_rows_of_a_group_are_left_out_together():
+    model = NaiveBayes().fit(X, Y)
+    alone = kept_by(model, groups=np.arange(len(Y)))
+    one_by_one = kept_by(model).p_values(X)  # which differ where scores are equal but for rounding
+    np.testing.assert_allclose(alone.p_values(X), one_by_one, atol=3.0 / len(Y))
+    groups = np.arange(len(Y)) // 5
+    assert not np.array_equal(kept_by(model, groups=groups).p_values(X), alone.p_values(X))
+    weighted = WeightedNaiveBayes().fit(X, Y, groups=groups)
+    sets = kept_by(weighted, groups=groups).prediction_set(X, 0.8)
+    assert sets.shape == (len(Y), len(model.classes_))
+    with pytest.raises(ValueError, match="groups is one value a row"):
+        kept_by(model, groups=groups[:-1])

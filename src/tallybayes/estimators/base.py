@@ -324,6 +324,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight: Any = None,
         *,
         within: str | Sequence[str] = (),
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Keep the scores of learned rows, from which prediction sets are made.
 
@@ -341,6 +342,9 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The weights that they were learned with.
         within : str or sequence of str, default=()
             Columns of X that sets may be asked within, beside "class".
+        groups : array-like (n_rows,), optional
+            Rows of a group, such as those of one patient, are left out together. Sets then hold
+            for rows of groups that are new.
 
         Returns
         -------
@@ -355,7 +359,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         names = [within] if isinstance(within, str) else list(within)
         X, y = as_rows(X), label_array(y)
         columns = {name: self._values_in(X, name) for name in names if name != "class"}
-        found = self._left_out_once(X, y, sample_weight)
+        found = self._left_out_once(X, y, sample_weight, groups)
         rows = found.rows
         self.__dict__[SCORES] = Scores.of(
             self.classes_.copy(),
@@ -538,12 +542,14 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             f"{type(self).__name__} learns more than counts: use method='scores'"
         )
 
-    def _left_out_once(self, X: Any, y: Any, sample_weight: Any) -> LeftOut:
-        """Learned rows, each predicted by what is learned without it."""
-        found = self._left_out(X, y, sample_weight)
+    def _left_out_once(self, X: Any, y: Any, sample_weight: Any, groups: Any = None) -> LeftOut:
+        """Learned rows, each predicted by what is learned without it, or without its group."""
+        from tallybayes.cross_validation import leave_one_out
+
+        found = self._left_out(X, y, sample_weight, groups)
         if found is not None:
             return found
-        log_proba = self._log_proba_without(X, y, sample_weight)
+        log_proba = leave_one_out(self, X, y, sample_weight, groups)
         weight = np.ones(len(log_proba))
         if sample_weight is not None:
             weight = np.asarray(as_numpy(sample_weight), dtype=np.float64)

@@ -284,13 +284,15 @@ class WeightedNaiveBayes(RowByRow):
         weight = found.weight / np.array(list(self.class_weight_.values()))[own]
         return LeftOut(found.rows, log_proba, weight, how, weighting.figures)
 
-    def _left_out_once(self, X: Any, y: Any, sample_weight: Any) -> LeftOut:
+    def _left_out_once(self, X: Any, y: Any, sample_weight: Any, groups: Any = None) -> LeftOut:
         # of the terms alone: no probability that is mixed with the class prior is near 1, so
         # that most rows of an easy class would have one score
         if self._weighting("conformalize").figures.log_loss_increase is None:
-            found = self._fitted_again(X, y, sample_weight, of_terms=True)
+            found = self._fitted_again(X, y, sample_weight, groups, of_terms=True)
             if found is not None:
                 return found
+        if groups is not None:
+            return super()._left_out_once(X, y, sample_weight, groups)
         log_proba, own, _ = self._posterior_without(X, y, sample_weight)
         weight = np.ones(len(own)) if sample_weight is None else np.asarray(sample_weight)
         return LeftOut(np.arange(len(own)), log_proba, weight, "counts")

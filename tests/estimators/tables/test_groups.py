@@ -214,7 +214,7 @@ def test_groups_may_be_a_column_of_the_rows(tmp_path):
 
 
 # ---- what leaves rows out ------------------------------------------------------------------------
-NOTHING_IS_LEFT_OUT = {
+TAKES_NO_GROUPS = {
     "forget": "takes rows away",
     "score": "judges rows that are new",
     "ReliabilityDisplay.from_estimator": "draws what a model predicts of new rows",
@@ -224,6 +224,13 @@ NOTHING_IS_LEFT_OUT = {
     "JointPlot.from_predictions": "draws rows",
     "PairPlot.from_estimator": "draws what a model says, and rows",
     "PairPlot.from_predictions": "draws rows",
+    "CostClassifier.fit": "hands what it is given to its model",
+    "CostClassifier.partial_fit": "hands what it is given to its model",
+    "Hierarchy.fit": "chooses by the evidence of counts, and leaves no row out",
+    "Hierarchy.partial_fit": "counts",
+    "MultiLabel.fit": "chooses thresholds on single rows",
+    "MultiLabel.partial_fit": "counts",
+    "MultiLabel.tune": "chooses thresholds on single rows",
 }
 CHOOSE_NOTHING_ON_ROWS = ("fit", "partial_fit")  # of arrays
 
@@ -250,7 +257,7 @@ def test_whatever_leaves_rows_out_takes_groups():
     found = set()
     for public, method, parameters in methods_of_rows_and_labels():
         of_arrays = inspect.isclass(public) and issubclass(public, ArrayClassifier)
-        named = {method, f"{public.__name__}.{method}"} & NOTHING_IS_LEFT_OUT.keys()
+        named = {method, f"{public.__name__}.{method}"} & TAKES_NO_GROUPS.keys()
         nothing = bool(named) or (of_arrays and method in CHOOSE_NOTHING_ON_ROWS)
         assert ("groups" in parameters) != nothing, (public, method)
         found.add(method)
