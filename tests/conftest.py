@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+from servers.browser import browser as browser
 from servers.postgres import postgres_server as postgres_server
 from servers.postgres import postgres_url as postgres_url
 from tallybayes import _kernels, threads

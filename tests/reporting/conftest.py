@@ -1,8 +1,7 @@
-"""Models and reports that several tests read, and one browser for each worker."""
+"""Models and reports that several tests read, and pages of the browser."""
 
 from __future__ import annotations
 
-import shutil
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,17 +13,6 @@ import pytest
 from tallybayes import GaussianNB, NaiveBayes, WeightedNaiveBayes
 from tallybayes.reporting import Report
 from tallybayes.text import TextNB
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 NASTY = [
     "<img src=x onerror=alert(1)>",
@@ -108,18 +96,6 @@ def report(name: str, lang: str = "en") -> Report:
     """The report of a model on the rows that it has learned."""
     model, X, y = fitted(name)
     return model.report(X, y, lang=lang)
-
-
-@pytest.fixture(scope="session")
-def browser():
-    """Headless Chromium."""
-    if CHROMIUM is None:
-        pytest.skip("needs Chromium: apt-get install chromium")
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright to drive it")
-    with playwright.sync_playwright() as driver:
-        running = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield running
-        running.close()
 
 
 class Opened:

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from reporting.conftest import CHROMIUM, FLAGS
 from serve.conftest import rows_of, table
 
 SERIOUS = ("serious", "critical")
 
 
 @pytest.fixture
-def page(storing):
-    if CHROMIUM is None:
-        pytest.skip("needs Chromium: apt-get install chromium")
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright to drive it")
+def page(storing, browser):
     frame, labels = table(60)
-    with storing() as client, playwright.sync_playwright() as driver:
+    with storing() as client:
         ids = [f"m{i}" for i in range(60)]
         body = {"rows": rows_of(frame), "labels": labels.tolist(), "ids": ids}
         assert client.post("/v1/learn", body).status == 200
         while client.get("/readyz").status != 200:
             pass
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         shown = browser.new_page(viewport={"width": 390, "height": 844})
         shown.client, shown.troubles, shown.asked = client, [], []
         shown.on("pageerror", lambda error: shown.troubles.append(f"error: {error}"))
@@ -32,7 +27,7 @@ def page(storing):
         assert shown.troubles == []
         origin = f"http://127.0.0.1:{client.port}/"
         assert all(url.startswith(origin) for url in shown.asked)
-        browser.close()
+        shown.close()
 
 
 def enter(page, token):

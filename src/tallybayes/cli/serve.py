@@ -99,8 +99,8 @@ def serve(
     """Serve a model over HTTP, with a page at / for people. SIGTERM finishes what was accepted.
 
     Examples:
-        tallybayes token make mail.db.tokens filter --scope predict --scope learn
         tallybayes serve mail.db --listen 127.0.0.1:8000
+        tallybayes serve spam.tally --workers 2
     """
     if key is not None and certificate is None:
         raise Failure("--key belongs to a certificate: add --certificate", USAGE)

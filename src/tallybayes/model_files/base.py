@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.decisions import Costs
 from tallybayes.errors import OptionError, SourceError, called, listed, suggestion
-from tallybayes.estimators.sources import tables_of
 from tallybayes.progress import reading_shown
-from tallybayes.sources.files import source_of
 from tallybayes.sources.places import Named, need_group, need_target
-from tallybayes.tables.columns import as_text, stacked
+from tallybayes.tables.columns import as_text
 
 if TYPE_CHECKING:
+    from tallybayes.decisions import Costs
     from tallybayes.estimators.read_by import ReadBy
 
 __all__ = [
@@ -139,7 +137,14 @@ class ModelFile(ABC):
         costs = self.costs if costs is None else costs
         if costs is None:
             return None
+        # slow to import, where nothing is decided
+        from tallybayes.decisions import Costs
+
         if isinstance(costs, str | os.PathLike):
+            from tallybayes.estimators.sources import tables_of
+            from tallybayes.sources.files import source_of
+            from tallybayes.tables.columns import stacked
+
             source = source_of(costs)
             costs = stacked(list(tables_of(source, None, list(source.columns())[:1])))
         return Costs.read(costs, np.array(self.classes))

@@ -8,7 +8,6 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from tallybayes import _kernels
 from tallybayes.persistence import (
@@ -26,7 +25,6 @@ from tallybayes.persistence import (
 from tallybayes.schema import Columns, Schema
 from tallybayes.tally.base import RESIDUE, ClassCounts, FeatureSums, LevelCounts, Tally
 from tallybayes.tally.numbers import CrossMoments, GridCounts, Moments
-from tallybayes.tally.sparse import SparseSums
 from tallybayes.tally.terms import TermCounts, TextCounts, terms_ascend
 
 __all__ = [
@@ -328,8 +326,12 @@ class _Csr(NamedTuple):
     indptr: Annotated[NDArray[np.int64], Shape("n_starts"), Within(0), Ascending(strictly=False)]
 
 
-def _sparse_sums(given: Tree, k: int, d: int, where: str) -> SparseSums:
+def _sparse_sums(given: Tree, k: int, d: int, where: str) -> Tally:
     """Feature sums of which most are 0."""
+    from scipy import sparse  # slow to import, for what few files hold
+
+    from tallybayes.tally.sparse import SparseSums
+
     data, indices, indptr = fit(_Csr, given, where, {"n_starts": k + 1})
     fits = indptr[0] == 0 and indptr[-1] == len(data)
     need(fits, f"{where}.indptr goes from 0 to the number of sums")

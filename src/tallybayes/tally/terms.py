@@ -16,7 +16,6 @@ from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array
 
 from tallybayes import _kernels
 from tallybayes.errors import IncompatibleTallies, NegativeTally
@@ -376,6 +375,8 @@ class TermCounts:
         labels : array (n_labels,)
             Those of the new classes, distinct and sorted.
         """
+        from scipy.sparse import csc_array  # slow to import, for models of many labels
+
         shape = self.n_classes, self.n_terms
         held = [
             (weights @ csc_array((of_pairs, self.classes, self.start), shape=shape)).tocsc()

@@ -58,6 +58,10 @@ __all__ = [
 ]
 
 
+TINY = 4 * Fraction(5e-324)
+"""By how much sums of numbers near the least one may differ, which are rounded to 0 or up."""
+
+
 # ---- equality of two tallies: bit for bit, within a bound of rounding, or in mean and squares ----
 class Equality(Protocol):
     """Whether two tallies that a law calls equal are."""
@@ -100,7 +104,7 @@ def within(bound: float, **named: float) -> Equality:
             for name in columns[0]:
                 limit = limits.get(name, Fraction(bound))
                 for a, b, *scale in zip(*(column[name] for column in columns), strict=True):
-                    if abs(a - b) > limit * sum(map(abs, scale)):
+                    if abs(a - b) > limit * sum(map(abs, scale)) + TINY:
                         return False
         return True
 
