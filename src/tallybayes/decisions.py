@@ -198,7 +198,7 @@ class CostFigures:
 
     @property
     def referred(self) -> float:
-        """The share of rows whose decision is no class."""
+        """The share of rows whose decision is not a class."""
         return self._mean(self.taken[:, self.costs.of_class < 0], self.taken)
 
     @property

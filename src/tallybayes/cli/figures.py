@@ -78,7 +78,7 @@ def _cost_tables(found: Figures) -> list[Any]:
             for name, of in groups.items()
         ],
     )
-    remark = "referred: the decision is no class; error: another class than the true one is decided"
+    remark = "referred: the decision is not a class; error: the decision is a wrong class"
     return [line(), costs, line(remark, "dim"), line(), decisions]
 
 

@@ -291,7 +291,7 @@ class CostClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         Raises
         ------
         ValueError
-            For a label that is no class of the model.
+            For a label that is not a class of the model.
         """
         figures = CostFigures(self._costs())
         own = codes_of(label_array(y), self.classes_).astype(np.intp)

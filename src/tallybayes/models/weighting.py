@@ -267,10 +267,10 @@ Pair = TypeVar("Pair", bound=JointColumns)
 
 def _with_levels(pair: Pair, columns: list[ColumnCells]) -> Pair:
     """The pair with a map entry for each level that came since, which is in none of its cells."""
-    each = zip(pair.columns, pair.maps, strict=True)
-    return replace(
-        pair, maps=tuple(_with_new_levels(map_, columns[j].n_cells, -1) for j, map_ in each)
-    )
+    each = [(columns[j].n_cells, map_) for j, map_ in zip(pair.columns, pair.maps, strict=True)]
+    if all(len(map_) == n_cells for n_cells, map_ in each):
+        return pair
+    return replace(pair, maps=tuple(_with_new_levels(map_, n_cells, -1) for n_cells, map_ in each))
 
 
 def _with_new_levels(of_cells: Any, n_cells: int, value: float = 0.0) -> Any:

@@ -75,13 +75,13 @@ class JointColumns:
         """The joint cell of rows, of cells (n_columns, n_rows); −1 where one is. The cells of the
         last column are next to each other."""
         found: Cells = cells[self.columns[0]]
-        joint = self.maps[0]
-        n_cells = self.sizes[0]
-        for column, map_, size in zip(self.columns[1:], self.maps[1:], self.sizes[1:], strict=True):
+        for i, column in enumerate(self.columns[1:], 1):
+            so_far = self.maps[0] if i == 1 else np.arange(prod(self.sizes[:i]), dtype=np.int32)
             both = np.empty(len(found), dtype=np.int32)
-            _kernels.joint_cells(found, cells[column], joint, map_, size, both, get_num_threads())
-            n_cells *= size
-            found, joint = both, np.arange(n_cells, dtype=np.int32)
+            _kernels.joint_cells(
+                found, cells[column], so_far, self.maps[i], self.sizes[i], both, get_num_threads()
+            )
+            found = both
         return found
 
 
