@@ -42,16 +42,13 @@ def usual_folds(labels: NDArray[Any], groups: NDArray[np.intp] | None = None) ->
 
 
 def _need_classifier(model: Any, action: str) -> Any:
-    if hasattr(model, "leave_one_out"):
-        raise TypeError(
-            f"{action} takes classifiers of tables and arrays: a {type(model).__name__} has a "
-            "method leave_one_out(X, y), and log_loss_ of documents that its fit left out; both "
-            "take groups"
-        )
     if getattr(model, "_reads", None) not in ("arrays", "tables"):
+        why = "others keep no counts to take rows out of"
+        if hasattr(model, "leave_one_out"):
+            why = "its fit leaves documents out itself, and log_loss_ is of these"
         raise TypeError(
-            f"{action} takes a classifier of tallybayes, got a {type(model).__name__}: others keep "
-            "no counts to take rows out of"
+            f"{action} takes a classifier of tallybayes that reads tables or arrays, got a "
+            f"{type(model).__name__}: {why}"
         )
     return model
 
@@ -73,7 +70,7 @@ def leave_one_out(
     Parameters
     ----------
     model : fitted classifier of tallybayes
-        A fitted model.
+        A fitted model; one of documents answers as its own method of this name does.
     X : rows (n_rows, n_features), or source of rows
         Rows that were learned, not necessarily all. A source is read once more, part by part.
     y : array-like (n_rows,) or str
@@ -98,6 +95,9 @@ def leave_one_out(
     ValueError
         For bad data.
     """
+    if hasattr(model, "leave_one_out"):  # documents
+        of_documents: Array = model.leave_one_out(X, y, sample_weight, groups)
+        return of_documents
     classifier = _need_classifier(model, "leave_one_out")
     if groups is None:
         without: Array = classifier._log_proba_without(X, y, sample_weight)

@@ -21,6 +21,7 @@ from tallybayes import (
     GaussianNB,
     MultinomialNB,
     NaiveBayes,
+    TextNB,
     cross_validate,
     leave_one_out,
 )
@@ -455,3 +456,11 @@ def test_the_only_complete_row_of_a_class_under_a_full_covariance(seed, weighted
         without = NaiveBayes(family, classes=[0, 1, 2]).fit(X[rest], y[rest], w[rest])
         expected = without.predict_proba(X.iloc[[i]])[0]
         np.testing.assert_allclose(np.exp(found[i]), expected, atol=1e-9)
+
+
+def test_documents_are_left_out_by_their_own_method():
+    texts, y = ["sun day", "rain night", "sun", "rain rain"], ["a", "b", "a", "b"]
+    model = TextNB(model="multinomial").fit(texts, y)
+    assert np.array_equal(leave_one_out(model, texts, y), model.leave_one_out(texts, y))
+    with pytest.raises(TypeError, match="leaves documents out itself"):
+        cross_validate(model, texts, y)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 
 import numpy as np
 import pandas as pd
@@ -166,11 +167,13 @@ def test_a_file_that_is_replaced_is_served_from_then_on(serving):
         other = fitted("weighted")
         other.save(client.service.source.path)
         expected = list(other.predict_proba_one(ROWS[0]).values())
-        for _ in range(200):
+        begin = time.monotonic()
+        while True:
             answer = client.post("/v1/predict", {"rows": [ROWS[0]]})
             assert answer.status == 200
             if answer.json["model"]["version"] != before:
                 break
+            assert time.monotonic() - begin < 60.0, "the new file is not served"
         [found] = answer.json["predictions"]
         assert list(found["probabilities"].values()) == expected
 
