@@ -223,6 +223,14 @@ class FitOptions:
         if self.train == ["-"]:
             raise Failure("from standard input the model needs a name: add -o MODEL", USAGE)
         if len(self.train) > 1:
+            last = self.train[-1]
+            elsewhere = is_url(last) or is_remote(last) or has_magic(last)
+            if self.target is None and not elsewhere and not Path(last).exists():
+                raise Failure(
+                    f"{last}: No such file or directory. If it is the label's column, write "
+                    f"--target {last!r}",
+                    USAGE,
+                )
             raise Failure("from several files the model needs a name: add -o MODEL", USAGE)
         path = Path(self.train[0])
         if is_url(self.train[0]):

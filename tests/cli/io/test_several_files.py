@@ -180,3 +180,10 @@ def test_counts_of_parts_merge_to_the_model_of_all(run, whole, parts):
     line = run("count", "all.csv", "-t", "z", "-o", "z.tally", code=1).line
     assert "no column 'z'" in line
     assert not (parts / "z.tally").exists()
+
+
+def test_a_target_without_its_option_is_named(run, parts):
+    line = run("fit", "all.csv", "buys", code=2).line
+    assert "buys: No such file" in line
+    assert "--target 'buys'" in line
+    assert "add -o MODEL" in run("fit", "all.csv", "all.csv", code=2).line
