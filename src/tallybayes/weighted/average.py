@@ -155,7 +155,7 @@ class _Search:
         """Columns that are left out, as they look like noise."""
         if (
             options.interactions
-        ):  # the mean of the parts has no more pairs than all of them may have
+        ):  # the parts have the pairs of all rows, so that no more are averaged
             self.whole = self._part(ALL).fit()
             names = [column.name for column in self.whole.learned.columns]
             pairs = self.whole.learned.pairs
