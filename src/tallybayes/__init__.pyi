@@ -11,8 +11,6 @@ from tallybayes.estimators.arrays import (
     MultinomialNB,
 )
 from tallybayes.estimators.costs import CostClassifier
-from tallybayes.estimators.hierarchy import Hierarchy
-from tallybayes.estimators.labels import MultiLabel
 from tallybayes.estimators.lazy import LazyNaiveBayes
 from tallybayes.estimators.loading import load
 from tallybayes.estimators.naive_bayes import NaiveBayes, collect
@@ -21,6 +19,8 @@ from tallybayes.estimators.text import TextNB
 from tallybayes.estimators.weighted import WeightedNaiveBayes
 from tallybayes.export.dialects import sql_dialects
 from tallybayes.families.registry import register_family
+from tallybayes.labels.hierarchy import Hierarchy
+from tallybayes.labels.multi_label import MultiLabel
 from tallybayes.model_files.tables import open_model
 from tallybayes.progress import on_progress, set_progress
 from tallybayes.sources.database_rows import sql, table

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from numbers import Real
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Literal, NamedTuple, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from tallybayes import scoring
 from tallybayes.decisions import Costs, Decided, Scores, in_set, need_coverage, scores_of
 from tallybayes.errors import IncompatibleTallies, StaleWarning, listed, warn_user
+from tallybayes.estimators import outputs
 from tallybayes.estimators.saving import SCORES
 from tallybayes.families.priors import ClassPrior
 from tallybayes.models.base import Model, same
@@ -62,7 +63,6 @@ if TYPE_CHECKING:
     from tallybayes.estimators.costs import CostClassifier
     from tallybayes.export.javascript import JavaScript
     from tallybayes.export.tensors import ModelProto
-    from tallybayes.reporting import Language, Report
 
 __all__ = [
     "LIVE",
@@ -195,6 +195,9 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     _reads: ClassVar[str]
 
+    save = outputs.save
+    report = outputs.report
+
     def __eq__(self, other: object) -> bool:
         """Whether two models are of one class and hold the same parameters, schema and counts, and
         whatever was chosen or learned on rows beside them. Two that are not fitted are compared by
@@ -226,29 +229,6 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         state = dict(super().__getstate__())
         state.pop(LOCK, None)
         return state
-
-    def save(self, path: str | os.PathLike[str] | BinaryIO) -> None:
-        """Write the model to a file that :func:`tallybayes.load` reads.
-
-        The file is a safetensors file with a checksum. It holds counts, terms of text, parameters
-        and what was learned, no rows and no code; an existing file is replaced whole or not at all.
-        A file opened for writing bytes may be given in place of a path.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file to write.
-
-        Raises
-        ------
-        ModelFileError
-            A ValueError: labels, parameters or an analyzer that a file cannot hold.
-        OSError
-            If the file cannot be written.
-        """
-        from tallybayes.estimators.saving import save
-
-        save(self, path)
 
     def __dir__(self) -> list[str]:
         """The attributes that can be read: a model that lost all its rows has fewer."""
@@ -571,69 +551,6 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @abstractmethod
     def _log_proba_without(self, X: Any, y: Any, sample_weight: Any) -> Array:
         """log P(c | x) of rows that were learned, each by the counts of all others."""
-
-    def report(
-        self,
-        X: Any,
-        y: ArrayLike,
-        *,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-        learned: bool | None = None,
-        about: Mapping[str, str] | None = None,
-        lang: Language = "en",
-    ) -> Report:
-        """One page of HTML that shows the model and how good it is on these rows.
-
-        The page needs no network and no other file: figures with intervals, a nomogram, rows with
-        the reasons for their classes, each column with what its values add, and curves. Of more
-        than 50,000 rows a random sample is predicted. It needs the extra ``report`` (Jinja2).
-
-        Parameters
-        ----------
-        X : rows (n_rows, n_features)
-            Rows to judge the model by: new ones, or those that it has learned.
-        y : array-like (n_rows,)
-            Their labels.
-        sample_weight : array-like (n_rows,), optional
-            Weights of the rows; of learned rows, those that they were learned with.
-        groups : array-like (n_rows,), optional
-            Rows of a group are left out together; see :meth:`fit`.
-        learned : bool, optional
-            Whether the model has learned these rows. Then each is predicted by what is learned
-            without it: a table is cross-validated, and weights are learned again, which gives the
-            figures that the fit states. By default, whether the model's counts can hold these rows;
-            of arrays and documents, whether the classes weigh what they weigh in the model.
-        about : mapping, optional
-            What the heading names: the "target", by default the name of y, the file of the "model"
-            and the "data".
-        lang : {"en", "zh"}, default="en"
-            The language of the page.
-
-        Returns
-        -------
-        Report
-            Shows itself in a notebook; ``save("report.html")`` writes the page.
-
-        Raises
-        ------
-        ImportError
-            Without Jinja2.
-        ValueError
-            For bad rows or labels, or a language that there is not.
-        """
-        from tallybayes.reporting import report_of
-
-        return report_of(
-            self,
-            X,
-            y,
-            sample_weight=sample_weight,
-            groups=groups,
-            learned=learned,
-            about=about,
-            lang=lang,
-        )
 
     # ---- ONNX ------------------------------------------------------------------------------------
     def to_onnx(

@@ -3,42 +3,25 @@
 from __future__ import annotations
 
 import copy
-import os
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO, Self, TypeVar, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.exceptions import NotFittedError
-from sklearn.utils import Tags, get_tags
-from sklearn.utils.metaestimators import available_if
+from sklearn.base import ClassifierMixin, clone
 
 from tallybayes.decisions import CostFigures, Costs, Decided
+from tallybayes.estimators import outputs
+from tallybayes.estimators.meta import MetaClassifier, if_inside_has
 from tallybayes.score import Kind
 from tallybayes.validation import as_numpy, codes_of, label_array, like
-
-if TYPE_CHECKING:
-    from tallybayes.reporting import Language, Report
 
 __all__ = ["CostClassifier"]
 
 Array = NDArray[np.float64]
 
 
-Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-def if_estimator_has(name: str) -> Callable[[Method], Method]:
-    """A method that there is where the estimator, fitted or not, has one of this name."""
-
-    def has(self: Any) -> bool:
-        return hasattr(self.__dict__.get("estimator_", self.estimator), name)
-
-    return cast("Callable[[Method], Method]", available_if(has))
-
-
-class CostClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class CostClassifier(ClassifierMixin, MetaClassifier):  # type: ignore[misc]
     r"""Decides by costs: ``predict`` returns the decision of the least expected cost.
 
     .. math::
@@ -96,21 +79,12 @@ class CostClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         self.estimator_ = fitted
         return self
 
-    def _fitted(self) -> Any:
-        if "estimator_" not in self.__dict__:
-            raise NotFittedError(
-                "This CostClassifier instance is not fitted yet. Call 'fit' with appropriate "
-                "arguments before using this estimator."
-            )
-        return self.estimator_
+    @property
+    def _inside(self) -> Any:
+        return self.__dict__.get("estimator_", self.estimator)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "estimator_" in self.__dict__
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags = get_tags(self.estimator).input_tags
-        return tags
 
     # ---- learning --------------------------------------------------------------------------------
     def fit(self, X: Any, y: Any, **fit_params: Any) -> Self:
@@ -137,7 +111,7 @@ class CostClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         """
         return self._holding(clone(self.estimator).fit(X, y, **fit_params))
 
-    @if_estimator_has("partial_fit")
+    @if_inside_has("partial_fit")
     def partial_fit(self, X: Any, y: Any, **fit_params: Any) -> Self:
         """Learn rows in addition.
 
@@ -160,11 +134,11 @@ class CostClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         ValueError
             As :meth:`fit`; what was learned before stays.
         """
-        first = "estimator_" not in self.__dict__
-        own = clone(self.estimator) if first else copy.copy(self.estimator_)
+        fitted = self.__sklearn_is_fitted__()
+        own = copy.copy(self.estimator_) if fitted else clone(self.estimator)
         return self._holding(own.partial_fit(X, y, **fit_params))
 
-    @if_estimator_has("forget")
+    @if_inside_has("forget")
     def forget(self, X: Any, y: Any, **fit_params: Any) -> Self:
         """Remove rows that were learned; see :meth:`NaiveBayes.forget`.
 
@@ -195,17 +169,6 @@ class CostClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     def decisions_(self) -> NDArray[Any]:
         """The decisions, in the order of the costs, (n_decisions,)."""
         return self._costs().names
-
-    @property
-    def n_features_in_(self) -> int:
-        """How many columns the model has."""
-        return int(self._fitted().n_features_in_)
-
-    @property
-    def feature_names_in_(self) -> NDArray[Any]:
-        """The model's columns, where they have names."""
-        found: NDArray[Any] = self._fitted().feature_names_in_
-        return found
 
     def _costs(self) -> Costs:
         return Costs.read(self.costs, self._fitted().classes_)
@@ -300,7 +263,7 @@ class CostClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         return -figures.cost
 
     # ---- the model elsewhere ---------------------------------------------------------------------
-    @if_estimator_has("to_sql")
+    @if_inside_has("to_sql")
     def to_sql(
         self,
         table: str | Sequence[str],
@@ -343,79 +306,5 @@ class CostClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         statement: str = self._fitted()._select(table, dialect, names, types, keep, self._costs())
         return statement
 
-    @if_estimator_has("report")
-    def report(
-        self,
-        X: Any,
-        y: ArrayLike,
-        *,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-        learned: bool | None = None,
-        about: Mapping[str, str] | None = None,
-        lang: Language = "en",
-    ) -> Report:
-        """One page of HTML that shows the model, how good it is, and what its decisions cost.
-
-        Parameters
-        ----------
-        X : rows (n_rows, n_features)
-            Rows to judge the model by.
-        y : array-like (n_rows,)
-            Their labels.
-        sample_weight : array-like (n_rows,), optional
-            Weights of the rows.
-        groups : array-like (n_rows,), optional
-            Rows of a group are left out together.
-        learned : bool, optional
-            Whether the model has learned these rows; see :meth:`NaiveBayes.report`.
-        about : mapping, optional
-            What the heading names.
-        lang : {"en", "zh"}, default="en"
-            The language of the page.
-
-        Returns
-        -------
-        Report
-            Shows itself in a notebook; ``save("report.html")`` writes the page.
-
-        Raises
-        ------
-        ImportError
-            Without Jinja2.
-        ValueError
-            For bad rows or labels, or a language that there is not.
-        """
-        from tallybayes.reporting import report_of
-
-        return report_of(
-            self._fitted(),
-            X,
-            y,
-            sample_weight=sample_weight,
-            groups=groups,
-            learned=learned,
-            about=about,
-            lang=lang,
-            costs=self._costs(),
-        )
-
-    @if_estimator_has("save")
-    def save(self, path: str | os.PathLike[str] | BinaryIO) -> None:
-        """Write the model and its costs to a file that :func:`tallybayes.load` reads.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file to write.
-
-        Raises
-        ------
-        ModelFileError
-            A ValueError: labels, decisions or parameters that a file cannot hold.
-        OSError
-            If the file cannot be written.
-        """
-        from tallybayes.estimators.saving import save
-
-        save(self._fitted(), path, costs=self.costs)
+    report = if_inside_has("report")(outputs.report)
+    save = if_inside_has("save")(outputs.save)

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 from tallybayes import persistence
 from tallybayes.decisions import Scores, costs_by_name
 from tallybayes.errors import ModelFileError
-from tallybayes.estimators.saving import EXTRA, HOMES, NESTED, SCORES
+from tallybayes.estimators.saving import EXTRA, HOMES, SCORES
 from tallybayes.persistence import Label, Tree, Unfit, constructed, fit, need
 from tallybayes.tally import TableTally
 from tallybayes.tally.saved import is_tally
@@ -82,22 +82,21 @@ def load_or_count(
 
 def _class_of(name: str) -> Any:
     """The class of an estimator, imported when a file holds it."""
-    return getattr(import_module(f"tallybayes.estimators.{HOMES[name]}"), name)
+    return getattr(import_module(f"tallybayes.{HOMES[name]}"), name)
 
 
 def _restored(name: str, header: dict[str, Any], tree: Tree) -> tuple[Any, Any]:
     """An estimator of this class with its model, and what was kept beside them."""
-    if name in NESTED:
-        from tallybayes.estimators import nested_codec
-
-        return nested_codec.restored_model(_class_of(name), header, tree, _inner_model)
+    kind = _class_of(name)
+    if hasattr(kind, "_restored"):  # one that holds another
+        return kind._restored(header, tree, _inner_model)  # type: ignore[no-any-return]
     if name == "TextNB":
         from tallybayes.models import document_codec
 
-        return document_codec.restored_model(_class_of(name), header, tree)
+        return document_codec.restored_model(kind, header, tree)
     from tallybayes.models import codec
 
-    return codec.restored_model(_class_of(name), header, tree)
+    return codec.restored_model(kind, header, tree)
 
 
 def _inner_model(header: Any, tree: Tree, kinds: Container[str]) -> Any:

@@ -15,42 +15,37 @@ from tallybayes.errors import ModelFileError
 from tallybayes.persistence import Tree
 from tallybayes.replacing import Replace
 
-__all__ = ["EXTRA", "HOMES", "NESTED", "SCORES", "plain_of", "save"]
+__all__ = ["EXTRA", "HOMES", "SCORES", "plain_of", "save"]
 
 
 SCORES = "_scores"  # the attribute that holds scores of learned rows, for prediction sets
 EXTRA = "_extra"  # the attribute of a loaded estimator that holds what the file had beside it
 
 HOMES = {
-    "BernoulliNB": "arrays",
-    "CategoricalNB": "arrays",
-    "ComplementNB": "arrays",
-    "GaussianNB": "arrays",
-    "Hierarchy": "hierarchy",
-    "MultiLabel": "labels",
-    "MultinomialNB": "arrays",
-    "NaiveBayes": "naive_bayes",
-    "TextNB": "text",
-    "WeightedNaiveBayes": "weighted",
+    "BernoulliNB": "estimators.arrays",
+    "CategoricalNB": "estimators.arrays",
+    "ComplementNB": "estimators.arrays",
+    "GaussianNB": "estimators.arrays",
+    "Hierarchy": "labels.hierarchy",
+    "MultiLabel": "labels.multi_label",
+    "MultinomialNB": "estimators.arrays",
+    "NaiveBayes": "estimators.naive_bayes",
+    "TextNB": "estimators.text",
+    "WeightedNaiveBayes": "estimators.weighted",
 }
-"""The estimators that a file can hold: of each class the module of ``tallybayes.estimators``."""
-
-NESTED = frozenset({"Hierarchy", "MultiLabel"})
-"""Those that hold another estimator."""
+"""The estimators that a file can hold: of each class the module of ``tallybayes``."""
 
 
 def plain_of(estimator: Any) -> tuple[dict[str, Any], Tree]:
     """Header and arrays of a fitted estimator."""
     name = type(estimator).__name__
-    if type(estimator).__module__ != f"tallybayes.estimators.{HOMES.get(name)}":  # or a subclass
+    if type(estimator).__module__ != f"tallybayes.{HOMES.get(name)}":  # or a subclass
         raise ModelFileError(
             f"a model file cannot hold a {name}, a class that tallybayes does not have: save an "
             "estimator of tallybayes itself, or pickle the model"
         )
-    if name in NESTED:
-        from tallybayes.estimators import nested_codec
-
-        return nested_codec.plain_model(estimator, plain_of)
+    if hasattr(estimator, "_plain"):  # one that holds another
+        return estimator._plain(plain_of)  # type: ignore[no-any-return]
     if name == "TextNB":
         from tallybayes.models import document_codec
 

@@ -16,9 +16,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.errors import StaleWarning, warn_user
 from tallybayes.estimators.base import learning
-from tallybayes.estimators.inner import Inner
-from tallybayes.estimators.label_base import Form, LabelCounter, LabelSets
-from tallybayes.models.labels import LabelledRows
+from tallybayes.labels.base import Form, LabelCounter, LabelSets
+from tallybayes.labels.counts import LabelledRows
+from tallybayes.labels.inner import Inner
 from tallybayes.schema import are_among, joined_labels
 from tallybayes.validation import (
     is_missing_label,
@@ -389,7 +389,7 @@ class MultiLabel(LabelCounter):
         ValueError
             If nothing is chosen on rows, or a label is not one of the model.
         """
-        counts, inner = self._fitted(), self._validate()
+        counts, inner = self._held, self._validate()
         if not self._chooses:
             raise ValueError(
                 "there is nothing to choose on rows: set threshold='f1' or 'cost', or "
@@ -597,7 +597,7 @@ class MultiLabel(LabelCounter):
         """The log-odds above which a row has each label."""
         if self._tuned is not None:
             return self._tuned.log_odds
-        return np.full(len(self._fitted().labels), self._fixed_log_odds)
+        return np.full(len(self._held.labels), self._fixed_log_odds)
 
     @property
     def _fixed_log_odds(self) -> float:
@@ -710,14 +710,13 @@ class MultiLabel(LabelCounter):
     @property
     def thresholds_(self) -> Array:
         """The probability above which a row has each label, float64 (n_labels,)."""
-        self._attribute("thresholds_")
         found: Array = expit(self._limits())
         return found
 
     @property
     def alphas_(self) -> Array:
         """The smoothing of each label, float64 (n_labels,)."""
-        n = len(self._attribute("alphas_").labels)
+        n = len(self._held.labels)
         if self._tuned is not None and self._tuned.alpha is not None:
             return self._tuned.alpha.copy()
         return np.full(n, float(self.model.alpha))
@@ -731,7 +730,6 @@ class MultiLabel(LabelCounter):
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = False
-        tags.input_tags = self.model.__sklearn_tags__().input_tags
         return tags
 
 

@@ -4,20 +4,21 @@ and are saved."""
 from __future__ import annotations
 
 import copy
-import os
 from abc import abstractmethod
-from typing import Any, BinaryIO, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.exceptions import NotFittedError
+from sklearn.base import clone
 
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.estimators.base import LOCK, learning
-from tallybayes.estimators.inner import Inner, inner_of
+from tallybayes.estimators.meta import MetaClassifier
+from tallybayes.labels.codec import Plain, Restored, plain_model, restored_model
+from tallybayes.labels.counts import ColumnLabels, LabelledRows, TermLabels
+from tallybayes.labels.inner import Inner, inner_of
 from tallybayes.models.base import same
-from tallybayes.models.labels import ColumnLabels, LabelledRows, TermLabels
+from tallybayes.persistence import Tree as FileTree
 from tallybayes.schema import joined_labels
 from tallybayes.validation import read_given
 
@@ -41,7 +42,7 @@ class LabelSets(NamedTuple):
     form: Form
 
 
-class LabelCounter(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class LabelCounter(MetaClassifier):
     """Base of the classifiers that count the rows of another one by label. Not for direct use."""
 
     model: Any
@@ -78,17 +79,19 @@ class LabelCounter(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_is_fitted__(self) -> bool:
         return "_counts" in self.__dict__
 
-    def _fitted(self) -> ColumnLabels | TermLabels:
-        if not self.__sklearn_is_fitted__():
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' or "
-                "'partial_fit' with rows and their labels first."
-            )
+    @property
+    def _inside(self) -> Any:
+        return self.__dict__.get("_every", self.model)
+
+    @property
+    def _held(self) -> ColumnLabels | TermLabels:
+        """The counts; NotFittedError before :meth:`fit`."""
+        self._fitted()
         return self._counts
 
     def _with_rows(self) -> ColumnLabels | TermLabels:
         """The counts; raises ValueError where nothing is left to read."""
-        counts = self._fitted()
+        counts = self._held
         if not counts.rows > 0.0:
             raise ValueError(
                 f"this {type(self).__name__} holds no rows: all that it learned was removed, or "
@@ -249,7 +252,7 @@ class LabelCounter(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             A ValueError: more would be removed than was counted. The estimator is then as it was
             before.
         """
-        before = self._fitted()
+        before = self._held
         inner, every = self._inner(), copy.copy(self._every)
         x = inner.to_forget(every, X)
         sets, weights = self._read(X, y, sample_weight, inner.size(x))
@@ -280,13 +283,13 @@ class LabelCounter(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         IncompatibleTallies
             A ValueError: the two count other columns or terms.
         """
-        before = self._fitted()
+        before = self._held
         if type(other) is not type(self):
             raise IncompatibleTallies(
                 f"a {type(self).__name__} cannot take in a {type(other).__name__}: merge models of "
                 "one kind"
             )
-        theirs = other._fitted()
+        theirs = other._held
         every = copy.copy(self._every)
         every.merge(other._every)
         inner = self._inner()
@@ -301,56 +304,21 @@ class LabelCounter(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     # ---- attributes and files --------------------------------------------------------------------
-    def _attribute(self, name: str) -> Any:
-        if not self.__sklearn_is_fitted__():
-            raise AttributeError(
-                f"{type(self).__name__} has no attribute {name!r} before it is fitted"
-            )
-        return self._counts
-
     @property
     def classes_(self) -> NDArray[Any]:
         """The labels, sorted, (n_labels,)."""
-        labels: NDArray[Any] = self._attribute("classes_").labels
-        return labels
+        return self._held.labels
 
     @property
     def label_count_(self) -> Array:
         """Rows, or weight, of each label, float64 (n_labels,)."""
-        found: Array = self._attribute("label_count_").rows_of_labels.copy()
-        return found
+        return self._held.rows_of_labels.copy()
 
-    @property
-    def n_features_in_(self) -> int:
-        """How many columns the rows have."""
-        self._attribute("n_features_in_")
-        return int(self._every.n_features_in_)
+    def _plain(self, plain_of: Plain) -> tuple[dict[str, Any], FileTree]:
+        """Header and arrays of a model file; `plain_of` gives those of the classifier inside."""
+        return plain_model(self, plain_of)
 
-    @property
-    def feature_names_in_(self) -> NDArray[Any]:
-        """The names of the columns, where there are any."""
-        self._attribute("feature_names_in_")
-        names: NDArray[Any] = self._every.feature_names_in_
-        return names
-
-    def save(self, path: str | os.PathLike[str] | BinaryIO) -> None:
-        """Write the model to a file that :func:`tallybayes.load` reads.
-
-        It holds the counts of all rows and of each label, parameters and choices, no rows and no
-        code; an existing file is replaced whole or not at all.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file to write.
-
-        Raises
-        ------
-        ModelFileError
-            A ValueError: labels, parameters or an analyzer that a file cannot hold.
-        OSError
-            If the file cannot be written.
-        """
-        from tallybayes.estimators.saving import save
-
-        save(self, path)
+    @classmethod
+    def _restored(cls, header: dict[str, Any], tree: FileTree, restored: Restored) -> Any:
+        """The inverse of :meth:`_plain`, and what the file had beside the model."""
+        return restored_model(cls, header, tree, restored)

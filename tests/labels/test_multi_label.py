@@ -317,12 +317,12 @@ def test_the_k_best_and_top():
 
 
 def test_top_of_many_labels_is_made_of_few_at_a_time(monkeypatch):
-    from tallybayes.estimators import labels
+    from tallybayes.labels import multi_label
 
     x, y = rows_of("bernoulli")
     model = MultiLabel(BernoulliNB()).fit(x, np.hstack([y, 1 - y, y[:, ::-1]]))
     whole = model.top(x, 2)
-    monkeypatch.setattr(labels, "MAX_BLOCK_CELLS", 1)
+    monkeypatch.setattr(multi_label, "MAX_BLOCK_CELLS", 1)
     found = model.top(x, 2)
     assert np.array_equal(found[0], whole[0])
     assert np.array_equal(found[1], whole[1])

@@ -36,7 +36,7 @@ from scipy import sparse
 from scipy.optimize import minimize_scalar
 from scipy.special import gammaln
 
-from tallybayes.models.labels import ColumnLabels, TermLabels
+from tallybayes.labels.counts import ColumnLabels, TermLabels
 from tallybayes.schema import places_among
 from tallybayes.tally import (
     CrossMoments,

@@ -20,8 +20,8 @@ from tallybayes.engines.arrays import collect_array
 from tallybayes.engines.tables import collect_table
 from tallybayes.estimators.vectorizer import need_documents
 from tallybayes.families.priors import ClassPrior
+from tallybayes.labels.counts import ColumnLabels, LabelledRows, TermLabels, counts_of_labels
 from tallybayes.models.documents import FixedIdf, PlainDocuments, PlainLearner
-from tallybayes.models.labels import ColumnLabels, LabelledRows, TermLabels, counts_of_labels
 from tallybayes.scoring import normalised, posterior_without
 from tallybayes.tally import ClassCounts, TableTally, TermCounts
 from tallybayes.validation import rows_of

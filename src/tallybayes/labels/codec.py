@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.errors import IncompatibleTallies
-from tallybayes.estimators.inner import KINDS
+from tallybayes.labels.counts import ColumnLabels, TermLabels
+from tallybayes.labels.inner import KINDS
 from tallybayes.models.codec import plain, restored_parameters
-from tallybayes.models.labels import ColumnLabels, TermLabels
 from tallybayes.persistence import Shape, Tree, Unfit, Within, constructed, fit, need
 from tallybayes.schema import are_among
 from tallybayes.tally import TableTally, TermCounts
@@ -25,10 +25,12 @@ from tallybayes.tally.saved import (
     term_counts,
 )
 
-__all__ = ["plain_model", "restored_model"]
+__all__ = ["Plain", "Restored", "plain_model", "restored_model"]
 
 Plain = Callable[[Any], tuple[dict[str, Any], Tree]]
+"""Header and arrays of an estimator, for a file."""
 Restored = Callable[[Any, Tree, Container[str]], Any]
+"""The estimator of a header and arrays, of one of some classes."""
 
 NEVER = 1e300
 """What a file holds of a threshold that nothing exceeds; its negative of one that all do."""
@@ -64,7 +66,7 @@ def plain_model(estimator: Any, plain_of: Plain) -> tuple[dict[str, Any], Tree]:
     plain_of : callable
         The same of any estimator.
     """
-    counts, tuned = estimator._fitted(), getattr(estimator, "_tuned", None)
+    counts, tuned = estimator._held, getattr(estimator, "_tuned", None)
     parameters = estimator.get_params(deep=False)
     inside = parameters.pop("model")
     every, of_every = plain_of(estimator._every)

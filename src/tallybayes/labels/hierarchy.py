@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import ClassifierMixin
-from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from tallybayes.estimators.inner import Inner
-from tallybayes.estimators.label_base import Form, LabelCounter, LabelSets
-from tallybayes.models.labels import LabelledRows, TermLabels
-from tallybayes.models.tree import Tree, shrink
+from tallybayes.labels.base import Form, LabelCounter, LabelSets
+from tallybayes.labels.counts import LabelledRows, TermLabels
+from tallybayes.labels.inner import Inner
+from tallybayes.labels.tree import Tree, shrink
 from tallybayes.validation import labels_and_codes
 
 __all__ = ["Hierarchy"]
@@ -55,7 +54,7 @@ class Hierarchy(ClassifierMixin, LabelCounter):  # type: ignore[misc]
 
     Rows are counted by leaf. An inner node is the sum of its leaves, so that its probability is the
     sum of theirs, and a node with few rows borrows from the other children of its parent
-    (:mod:`tallybayes.models.tree` has the equations).
+    (:mod:`tallybayes.labels.tree` has the equations).
 
     Parameters
     ----------
@@ -281,7 +280,7 @@ class Hierarchy(ClassifierMixin, LabelCounter):  # type: ignore[misc]
         ValueError
             For a level that the tree does not have.
         """
-        read, counts = self._reading(), self._fitted()
+        read, counts = self._reading(), self._counts
         nodes = self._nodes(read.tree, level)
         labels = self._labels(read.tree, nodes)
         order = np.argsort(labels, kind="stable")
@@ -446,13 +445,7 @@ class Hierarchy(ClassifierMixin, LabelCounter):  # type: ignore[misc]
     @property
     def concentrations_(self) -> dict[str, float]:
         """By path of an inner node, the rows of it that are added to its children."""
-        self._attribute("concentrations_")
         read = self._reading()
         inner = [i for i, children in enumerate(read.tree.children) if children]
         paths = self._labels(read.tree, inner).tolist()
         return dict(zip(paths, read.concentration[inner].tolist(), strict=True))
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags = self.model.__sklearn_tags__().input_tags
-        return tags

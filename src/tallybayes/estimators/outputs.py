@@ -1,0 +1,114 @@
+"""Methods of classifiers of rows, and of those that hold one: they write a file, or a page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    from tallybayes.reporting import Language, Report
+
+__all__ = ["report", "save"]
+
+
+def _with_its_costs(classifier: Any) -> tuple[Any, Any]:
+    """The classifier that is written, and what its decisions cost, if they have costs."""
+    if hasattr(type(classifier), "decisions_"):
+        return classifier._fitted(), classifier.costs
+    return classifier, None
+
+
+def save(self: Any, path: str | os.PathLike[str] | BinaryIO) -> None:
+    """Write the model to a file that :func:`tallybayes.load` reads.
+
+    The file is a safetensors file with a checksum. It holds counts, terms of text, parameters,
+    costs and what was learned, no rows and no code; an existing file is replaced whole or not
+    at all. A file opened for writing bytes may be given in place of a path.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file to write.
+
+    Raises
+    ------
+    ModelFileError
+        A ValueError: labels, decisions, parameters or an analyzer that a file cannot hold.
+    OSError
+        If the file cannot be written.
+    """
+    from tallybayes.estimators.saving import save
+
+    estimator, costs = _with_its_costs(self)
+    save(estimator, path, costs=costs)
+
+
+def report(
+    self: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    learned: bool | None = None,
+    about: Mapping[str, str] | None = None,
+    lang: Language = "en",
+) -> Report:
+    """One page of HTML that shows the model and how good it is on these rows.
+
+    The page needs no network and no other file: figures with intervals, a nomogram, rows with
+    the reasons for their classes, each column with what its values add, curves, and what
+    decisions cost where they have costs. Of more than 50,000 rows a random sample is predicted.
+    It needs the extra ``report`` (Jinja2).
+
+    Parameters
+    ----------
+    X : rows (n_rows, n_features)
+        Rows to judge the model by: new ones, or those that it has learned.
+    y : array-like (n_rows,)
+        Their labels.
+    sample_weight : array-like (n_rows,), optional
+        Weights of the rows; of learned rows, those that they were learned with.
+    groups : array-like (n_rows,), optional
+        Rows of a group are left out together; see :meth:`fit`.
+    learned : bool, optional
+        Whether the model has learned these rows. Then each is predicted by what is learned
+        without it: a table is cross-validated, and weights are learned again, which gives the
+        figures that the fit states. By default, whether the model's counts can hold these rows;
+        of arrays and documents, whether the classes weigh what they weigh in the model.
+    about : mapping, optional
+        What the heading names: the "target", by default the name of y, the file of the "model"
+        and the "data".
+    lang : {"en", "zh"}, default="en"
+        The language of the page.
+
+    Returns
+    -------
+    Report
+        Shows itself in a notebook; ``save("report.html")`` writes the page.
+
+    Raises
+    ------
+    ImportError
+        Without Jinja2.
+    ValueError
+        For bad rows or labels, or a language that there is not.
+    """
+    from tallybayes.decisions import Costs
+    from tallybayes.reporting import report_of
+
+    estimator, costs = _with_its_costs(self)
+    return report_of(
+        estimator,
+        X,
+        y,
+        sample_weight=sample_weight,
+        groups=groups,
+        learned=learned,
+        about=about,
+        lang=lang,
+        costs=None if costs is None else Costs.read(costs, estimator.classes_),
+    )
