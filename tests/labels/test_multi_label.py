@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.metrics import f1_score
 
@@ -28,6 +29,7 @@ from tallybayes import (
     WeightedNaiveBayes,
 )
 from tallybayes.errors import IncompatibleTallies, ModelFileError, NegativeTally, StaleWarning
+from tallybayes.labels.multi_label import largest
 from tallybayes.testing.laws import exactly
 
 N, D, L = 60, 5, 4
@@ -326,6 +328,37 @@ def test_top_of_many_labels_is_made_of_few_at_a_time(monkeypatch):
     found = model.top(x, 2)
     assert np.array_equal(found[0], whole[0])
     assert np.array_equal(found[1], whole[1])
+
+
+BY_SUMS = ("multinomial", "complement", "documents", "documents, complement", "documents, idf")
+
+
+@pytest.mark.parametrize("base", BY_SUMS)
+@given(seed=st.integers(0, 1000), n=st.integers(1, 25), kind=st.sampled_from(["", "w", "alpha"]))
+@settings(max_examples=15, deadline=None)
+def test_labels_that_are_read_together_are_those_that_are_read_one_by_one(base, seed, n, kind):
+    x, y = rows_of(base, seed, n)
+    y = np.hstack([y, 1 - y, np.ones((n, 1), int), np.zeros((n, 1), int)])
+    if seed % 3 == 0:  # a label of rows without any word
+        x[0], y[:, 0] = ("none" if base.startswith("documents") else 0.0), np.arange(n) == 0
+    weight = np.random.default_rng(seed).choice([0.3, 1.0, 2.7], n) if kind == "w" else None
+    inside = TextNB(model="multinomial", idf=True) if base == "documents, idf" else BASES[base]
+    model = MultiLabel(inside, smoothing="auto" if kind == "alpha" else None).fit(x, y, weight)
+    expected = model.decision_function(x)
+    rows, _, found = next(model._odds_by_rows(model._to_predict(x)))
+    assert rows.tolist() == list(range(n))
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+    assert np.array_equal(model.predict(x), expected > 0.0)
+    assert model.top(x, 3)[1] == pytest.approx(-np.sort(-expit(expected), axis=1)[:, :3])
+
+
+@given(seed=st.integers(0, 1000), n=st.integers(0, 5), labels=st.integers(1, 9))
+@settings(max_examples=30, deadline=None)
+def test_the_largest_are_the_first_of_a_stable_sort(seed, n, labels):
+    values = np.random.default_rng(seed).choice([-np.inf, 0.0, 1.0, 2.0, np.inf], (n, labels))
+    for k in range(labels + 1):
+        order = np.argsort(-values, axis=1, kind="stable")[:, :k]
+        assert np.array_equal(largest(values, k), order)
 
 
 def test_explanations_are_those_of_the_label():

@@ -166,7 +166,7 @@ class ColumnLabels:
         return replace(self, total=total, positives=rest.held(declared))
 
     @cached_property
-    def _aligned(self) -> tuple[TableTally, TableTally]:
+    def aligned(self) -> tuple[TableTally, TableTally]:
         """Both in the columns of all rows."""
         total, positives = self.total, self.positives
         columns = replace(total.schema, classes=positives.schema.classes)
@@ -178,7 +178,7 @@ class ColumnLabels:
     @property
     def excess(self) -> bool:
         """Whether a label has more of a column than all rows, by more than rounding."""
-        for every, of_labels in zip(*(tally.parts for tally in self._aligned), strict=True):
+        for every, of_labels in zip(*(tally.parts for tally in self.aligned), strict=True):
             name = "n" if isinstance(of_labels, Moments | CrossMoments) else every.additive[0]
             if isinstance(of_labels, TextCounts):
                 terms = TermLabels(every.held, of_labels.held, np.arange(of_labels.n_classes))
@@ -195,7 +195,7 @@ class ColumnLabels:
 
     def two(self, k: int) -> TableTally:
         """The tally of two classes: rows without label k, and rows with it."""
-        total, positives = self._aligned
+        total, positives = self.aligned
         parts: list[Any] = []
         for every, of_labels in zip(total.parts, positives.parts, strict=True):
             own = of_labels.take(np.array([k]))
@@ -218,7 +218,7 @@ class ColumnLabels:
         labels : array (n_classes,)
             Those of the classes, sorted.
         """
-        positives = self._aligned[1]
+        positives = self.aligned[1]
         parts: list[Any] = [part.mixed(weights) for part in positives.parts]
         parts = [part.dense() if isinstance(part, SparseSums) else part for part in parts]
         return TableTally(replace(positives.schema, classes=labels), parts[0], tuple(parts[1:]))
@@ -298,6 +298,11 @@ class TermLabels:
             for held in (own.counts, own.sums)
             if held is not None
         ]
+
+    @property
+    def sums(self) -> Any:
+        """What is read of the rows of each label, sparse (n_labels, n_terms)."""
+        return self._by_label[-1]
 
     @property
     def excess(self) -> bool:

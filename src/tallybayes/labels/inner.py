@@ -10,20 +10,23 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.special import log_softmax
 
 from tallybayes.engines.arrays import collect_array
 from tallybayes.engines.tables import collect_table
 from tallybayes.estimators.vectorizer import need_documents
+from tallybayes.families.multinomial import Complement, Multinomial
 from tallybayes.families.priors import ClassPrior
-from tallybayes.labels.counts import ColumnLabels, LabelledRows, TermLabels, counts_of_labels
+from tallybayes.labels.counts import BOTH, ColumnLabels, LabelledRows, TermLabels, counts_of_labels
 from tallybayes.models.documents import FixedIdf, PlainDocuments, PlainLearner
 from tallybayes.scoring import normalised, posterior_without
-from tallybayes.tally import ClassCounts, TableTally, TermCounts
+from tallybayes.tally import ClassCounts, FeatureSums, TableTally, TermCounts
+from tallybayes.tally.sparse import SparseSums
 from tallybayes.validation import rows_of
 from tallybayes.weighted.ridge import DocumentFigures
 
@@ -41,6 +44,28 @@ BY_CLASS = ("class_prior", "priors", "class_weight", "classes")
 
 UNJUDGED = DocumentFigures(np.nan, np.nan, np.nan, np.nan, 0)
 """The figures of a model that was judged on no documents."""
+
+
+class Parts(NamedTuple):
+    """The sums by which labels are read, where each label has few of them.
+
+    Parameters
+    ----------
+    sums : sparse array (n_labels, n_features)
+        Of the rows of each label, in CSR format.
+    every : float64 array (n_features,)
+        Of all rows.
+    alpha : float64 array (1, 1) or (1, n_features)
+        Above 0.
+    prior : float64 array (n_labels,)
+        The log-odds of each label before its row is seen; infinite for one that all rows have, or
+        none.
+    """
+
+    sums: Any
+    every: Array
+    alpha: Array
+    prior: Array
 
 
 class Inner(ABC):
@@ -106,6 +131,14 @@ class Inner(ABC):
     @abstractmethod
     def some(self, x: Any, rows: Index) -> Any:
         """Some rows."""
+
+    def parts(self, model: Any, counts: Any) -> Parts | None:
+        """The sums of labels, if a label is read from sums that share a total; None elsewhere."""
+        return None
+
+    def values(self, model: Any, x: Any) -> Any:
+        """What these sums add up, sparse (n_rows, n_features) in CSR format."""
+        raise NotImplementedError
 
 
 def inner_of(model: Any, whose: str) -> Inner:
@@ -228,6 +261,28 @@ class _Arrays(_Columns):
     def some(self, x: Any, rows: Index) -> Any:
         return x[rows]
 
+    def parts(self, model: Any, counts: ColumnLabels) -> Parts | None:
+        family = model._family()
+        if not isinstance(family, Multinomial | Complement) or getattr(family, "norm", False):
+            return None
+        alpha = np.atleast_2d(np.asarray(family.alpha, dtype=np.float64))
+        if not (alpha > 0.0).all():
+            return None
+        total, positives = (tally.parts[1] for tally in counts.aligned)
+        assert isinstance(total, FeatureSums)
+        assert isinstance(positives, SparseSums)
+        own, n = counts.rows_of_labels, counts.rows
+        log_odds = np.zeros(len(own))
+        if model._model.prior_enters:
+            prior = model._class_prior(BOTH)
+            rows, which = np.unique(own, return_inverse=True)
+            of_rows = [prior.log(ClassCounts(np.array([n - with_it, with_it]))) for with_it in rows]
+            log_odds = np.array([both[1] - both[0] for both in of_rows])[which]
+        return Parts(positives.sums, total.sums[0], alpha, log_odds)
+
+    def values(self, model: Any, x: Any) -> Any:
+        return sparse.csr_array(x, dtype=np.float64)
+
 
 class _Tables(_Columns):
     def first(self, model: Any, X: Any) -> Any:
@@ -349,6 +404,28 @@ class _Documents(Inner):
 
     def some(self, x: Any, rows: Index) -> Any:
         return x[0], x[1].take(rows)
+
+    def parts(self, model: Any, counts: TermLabels) -> Parts | None:
+        held: PlainDocuments = model._held_model()
+        if not held.learner.read.counts_values:
+            return None
+        assert counts.total.sums is not None
+        sums, every = counts.sums, counts.total.by_term(counts.total.sums)
+        if (idf := held.scorer.idf) is not None:
+            sums, every = sums @ sparse.diags_array(idf), every * idf
+        own = counts.rows_of_labels
+        log_odds = np.zeros(len(own))
+        if held.learner.read.has_prior:
+            with np.errstate(divide="ignore"):
+                log_odds = np.log(own) - np.log(counts.rows - own)
+        alpha = np.full((1, 1), float(model.alpha))
+        return Parts(sparse.csr_array(sums), every, alpha, log_odds)
+
+    def values(self, model: Any, x: Any) -> Any:
+        documents = x[1]
+        values = model._held_model().scorer.values(documents)
+        shape = len(documents), documents.n_terms
+        return sparse.csr_array((values, documents.terms, documents.indptr), shape=shape)
 
 
 def _with_prior(model: Any, rows: Array | None) -> Any:

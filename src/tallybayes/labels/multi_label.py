@@ -16,10 +16,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.errors import StaleWarning, warn_user
 from tallybayes.estimators.base import learning
+from tallybayes.families.multinomial import log_odds_of_parts
 from tallybayes.labels.base import Form, LabelCounter, LabelSets
 from tallybayes.labels.counts import LabelledRows
 from tallybayes.labels.inner import Inner
 from tallybayes.schema import are_among, joined_labels
+from tallybayes.tally.base import less
 from tallybayes.validation import (
     is_missing_label,
     label_array,
@@ -212,9 +214,24 @@ def f1_gain(hits: Array, alarms: Array, misses: Array) -> Array:
     return np.divide(2.0 * hits, total, out=np.zeros_like(hits), where=total > 0.0)
 
 
+def largest(values: Array, k: int) -> Index:
+    """The places of the k largest values of each row, (n_rows, k), the largest first; of equals the
+    first."""
+    found = np.zeros((len(values), k), dtype=np.intp)
+    if not k:
+        return found
+    limits = np.partition(values, values.shape[1] - k, axis=1)[:, -k]
+    for row, limit, best in zip(values, limits, found, strict=True):
+        few = np.flatnonzero(row >= limit)
+        best[:] = few[np.argsort(-row[few], kind="stable")[:k]]
+    return found
+
+
 # ---- the classifier ------------------------------------------------------------------------------
 MAX_BLOCK_CELLS = 1 << 22
-"""Predictions that are made of some labels at a time, before they are reduced."""
+"""Predictions that are made at a time, before they are reduced."""
+NEAR = 1e-9
+"""The share of log-odds by which they are near a threshold, and are computed label by label."""
 
 
 class MultiLabel(LabelCounter):
@@ -488,10 +505,9 @@ class MultiLabel(LabelCounter):
         alpha = None if self._tuned is None else self._tuned.alpha
         return None if alpha is None else float(alpha[k])
 
-    def _joints(self, X: Any) -> tuple[int, Iterator[tuple[Any, Array]]]:
-        """How many rows there are, and of one label after the other its classifier and the joint
-        log-likelihoods, (n_rows, n_classes)."""
-        counts, inner, every = self._with_rows(), self._inner(), self._every
+    def _to_predict(self, X: Any) -> Any:
+        """Rows as the classifier inside reads them; warns where choices are older than counts."""
+        self._with_rows()
         if self._tuned is not None and self._tuned.stale:
             warn_user(
                 StaleWarning(
@@ -500,16 +516,46 @@ class MultiLabel(LabelCounter):
                 ),
                 StaleWarning,
             )
-        x = inner.to_predict(every, X)
-        readers = (
-            self._reader(inner, counts.two(k), self._alpha_of(k)) for k in range(len(counts.labels))
-        )
-        return inner.size(x), ((reader, inner.joint(reader, x)) for reader in readers)
+        return self._inner().to_predict(self._every, X)
 
-    def _log_odds(self, X: Any) -> tuple[int, Iterator[Array]]:
-        """How many rows there are, and the log-odds of one label after the other, (n_rows,)."""
-        n, each = self._joints(X)
-        return n, (_difference(reader, joint) for reader, joint in each)
+    def _joint(self, k: int, x: Any) -> tuple[Any, Array]:
+        """The classifier of a label, and the joint log-likelihoods, (n_rows, n_classes)."""
+        inner = self._inner()
+        reader = self._reader(inner, self._counts.two(k), self._alpha_of(k))
+        return reader, inner.joint(reader, x)
+
+    def _odds_of(self, x: Any) -> Iterator[Array]:
+        """The log-odds of one label after the other, (n_rows,)."""
+        return (_difference(*self._joint(k, x)) for k in range(len(self._counts.labels)))
+
+    def _odds_by_rows(self, x: Any) -> Iterator[tuple[Index, Any, Array]] | None:
+        """The log-odds of all labels, of some rows at a time, where labels are read from few sums
+        each: places of rows, the rows, and (n_some_rows, n_labels), which are those of
+        :meth:`_odds_of` but for rounding. None where labels are read one by one."""
+        inner, n_labels = self._inner(), len(self._counts.labels)
+        parts = inner.parts(self._every, self._counts)
+        if parts is None:
+            return None
+        of_labels = np.asarray(parts.sums.sum(axis=1))
+        alone = (of_labels <= 0.0) | (less(parts.every.sum(), of_labels) <= 0.0)
+        one_by_one = np.flatnonzero(alone & np.isfinite(parts.prior)).tolist()
+        alpha = parts.alpha
+        if self._tuned is not None and self._tuned.alpha is not None:
+            alpha = self._tuned.alpha[:, None]
+
+        def blocks() -> Iterator[tuple[Index, Any, Array]]:
+            step = max(MAX_BLOCK_CELLS // max(n_labels, 1), 1)
+            for begin in range(0, inner.size(x), step):
+                rows = np.arange(begin, min(begin + step, inner.size(x)))
+                some = inner.some(x, rows)
+                values = inner.values(self._every, some)
+                odds = parts.prior + log_odds_of_parts(values, parts.sums, parts.every, alpha)
+                odds[:, np.isinf(parts.prior)] = parts.prior[np.isinf(parts.prior)]
+                for k in one_by_one:
+                    odds[:, k] = _difference(*self._joint(k, some))
+                yield rows, some, odds
+
+        return blocks()
 
     def decision_function(self, X: Any) -> Array:
         """The log-odds of each label, in nats.
@@ -524,9 +570,9 @@ class MultiLabel(LabelCounter):
         float64 array (n_rows, n_labels)
             log P(l | x) − log P(not l | x).
         """
-        n, each = self._log_odds(X)
-        found = np.empty((n, len(self._counts.labels)))
-        for k, odds in enumerate(each):
+        x = self._to_predict(X)
+        found = np.empty((self._inner().size(x), len(self._counts.labels)))
+        for k, odds in enumerate(self._odds_of(x)):
             found[:, k] = odds
         return found
 
@@ -543,9 +589,10 @@ class MultiLabel(LabelCounter):
         float64 array (n_rows, n_labels)
             In the order of ``classes_``. Labels do not exclude each other: rows do not sum to 1.
         """
-        n, each = self._joints(X)
-        inner, found = self._inner(), np.zeros((n, len(self._counts.labels)))
-        for k, (reader, joint) in enumerate(each):
+        x, inner = self._to_predict(X), self._inner()
+        found = np.zeros((inner.size(x), len(self._counts.labels)))
+        for k in range(found.shape[1]):
+            reader, joint = self._joint(k, x)
             proba = inner.posterior(reader, joint)
             for at in np.flatnonzero(reader.classes_):
                 found[:, k] = proba[:, at]
@@ -564,19 +611,13 @@ class MultiLabel(LabelCounter):
         int64 array or sparse array (n_rows, n_labels), list of lists, or array of str (n_rows,)
             Labels in the order of ``classes_``.
         """
+        x = self._to_predict(X)
+        n = self._inner().size(x)
         if self.k is not None:
-            n, places = self._best(X, self.k)[:2]
-            rows = np.repeat(np.arange(n), places.shape[1])
-            pairs = rows, np.sort(places, axis=1).ravel()
+            places = self._best(x, self.k)[0]
+            pairs = np.repeat(np.arange(n), places.shape[1]), places.ravel()
         else:
-            n, each = self._log_odds(X)
-            limits = self._limits()
-            found = [np.flatnonzero(odds > limits[k]) for k, odds in enumerate(each)]
-            size = [len(rows) for rows in found]
-            pairs = (
-                np.concatenate([*found, np.zeros(0, int)]),
-                np.repeat(np.arange(len(size)), size),
-            )
+            pairs = self._above(x)
         labels = self._counts.labels
         shape = n, len(labels)
         matrix = sparse.csr_array((np.ones(len(pairs[0]), dtype=np.int64), pairs), shape=shape)
@@ -605,25 +646,51 @@ class MultiLabel(LabelCounter):
         p = float(self.threshold) if not isinstance(self.threshold, str) else 0.5
         return float(np.log(p) - np.log1p(-p))
 
-    def _best(self, X: Any, k: int) -> tuple[int, Index, Array]:
+    def _above(self, x: Any) -> tuple[Index, Index]:
+        """The row and the label of each pair above the threshold."""
+        limits, blocks = self._limits(), self._odds_by_rows(x)
+        rows, labels = [np.zeros(0, dtype=np.intp)], [np.zeros(0, dtype=np.intp)]
+        if blocks is None:
+            for k, odds in enumerate(self._odds_of(x)):
+                rows.append(np.flatnonzero(odds > limits[k]))
+                labels.append(np.full(len(rows[-1]), k))
+            return np.concatenate(rows), np.concatenate(labels)
+        for at, some, odds in blocks:
+            with np.errstate(invalid="ignore"):  # two infinite ones
+                near = np.abs(odds - limits) <= NEAR * (1.0 + np.abs(odds))
+            for k in np.flatnonzero(near.any(axis=0)).tolist():  # so that rounding decides nothing
+                odds[:, k] = _difference(*self._joint(k, some))
+            above = np.nonzero(odds > limits)
+            rows.append(at[above[0]])
+            labels.append(above[1])
+        return np.concatenate(rows), np.concatenate(labels)
+
+    def _best(self, x: Any, k: int) -> tuple[Index, Array]:
         """The places of the k labels of the largest log-odds of each row, best first, and these."""
-        n, each = self._log_odds(X)
-        k = min(k, len(self._counts.labels))
-        places, odds = np.zeros((n, 0), dtype=np.intp), np.zeros((n, 0))
-        step = max(k, MAX_BLOCK_CELLS // max(n, 1), 1)
+        n, n_labels = self._inner().size(x), len(self._counts.labels)
+        k = min(k, n_labels)
+        places, odds = np.zeros((n, k), dtype=np.intp), np.full((n, k), -np.inf)
+        blocks = self._odds_by_rows(x)
+        if blocks is not None:
+            for rows, _, found in blocks:
+                best = largest(found, k)
+                places[rows], odds[rows] = best, np.take_along_axis(found, best, axis=1)
+            return places, odds
+        step, begin = max(k, MAX_BLOCK_CELLS // max(n, 1), 1), 0
         block: list[Array] = []
-        begin = 0
-        for at, of_label in enumerate(each):
+        for at, of_label in enumerate(self._odds_of(x)):
             block.append(of_label)
-            if len(block) < step and at < len(self._counts.labels) - 1:
+            if len(block) < step and at < n_labels - 1:
                 continue
-            both = np.column_stack([odds, *block])
+            so_far = min(begin, k)
+            both = np.column_stack([odds[:, :so_far], *block])
             own = np.broadcast_to(np.arange(begin, at + 1), (n, len(block)))
-            among = np.column_stack([places, own])
-            order = np.argsort(-both, axis=1, kind="stable")[:, :k]
-            places, odds = (np.take_along_axis(a, order, axis=1) for a in (among, both))
+            among = np.column_stack([places[:, :so_far], own])
+            best = largest(both, min(k, at + 1))
+            places[:, : best.shape[1]] = np.take_along_axis(among, best, axis=1)
+            odds[:, : best.shape[1]] = np.take_along_axis(both, best, axis=1)
             block, begin = [], at + 1
-        return n, places, odds
+        return places, odds
 
     def top(self, X: Any, k: int = 5) -> tuple[NDArray[Any], Array]:
         """The k most probable labels of each row.
@@ -644,7 +711,7 @@ class MultiLabel(LabelCounter):
         """
         if not isinstance(k, Integral) or k < 1:
             raise ValueError(f"k is a number of labels from 1 on, got {k!r}")
-        _, places, odds = self._best(X, int(k))
+        places, odds = self._best(self._to_predict(X), int(k))
         return self._counts.labels[places], expit(odds)
 
     def explain(self, X: Any, label: Any) -> Any:
