@@ -63,6 +63,8 @@ def fitted(kind: str) -> Any:
         return CategoricalNB().fit(frame["member"].to_numpy()[:, None].astype(int), y == "yes")
     if kind == "whole labels":
         return NaiveBayes().fit(frame, np.where(y == "yes", 7, 3))
+    if kind == "odd labels":
+        return NaiveBayes().fit(frame, np.where(y == "yes", '100 % "北"', "%r\n"))
     return NaiveBayes().fit(frame, y)
 
 

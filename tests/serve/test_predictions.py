@@ -31,7 +31,7 @@ def shares_of(answer, classes):
     return np.array([[p["probabilities"][c] for c in classes] for p in answer])
 
 
-@pytest.mark.parametrize("kind", ["plain", "weighted", "calibrated", "whole labels"])
+@pytest.mark.parametrize("kind", ["plain", "weighted", "calibrated", "whole labels", "odd labels"])
 @pytest.mark.parametrize("n_rows", [1, 40])
 def test_predictions_are_those_of_the_model_bit_for_bit(serving, kind, n_rows):
     model = fitted(kind)

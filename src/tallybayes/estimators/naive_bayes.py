@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -627,6 +627,11 @@ class NaiveBayes(RowByRow):
             with np.errstate(divide="ignore"):
                 shares = np.exp(calibration.apply(np.log([shares])))[0].tolist()
         return dict(zip(self._model.schema.classes.tolist(), shares, strict=True))
+
+    def _shares_of_rows(self, rows: Sequence[dict[Any, Any]]) -> list[list[float]]:
+        if self._as_counted():
+            return super()._shares_of_rows(rows)
+        return [list(self.predict_proba_one(row).values()) for row in rows]
 
 
 def _without_nothing(tally: TableTally) -> TableTally:

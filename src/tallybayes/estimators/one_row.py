@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Self
 
@@ -417,6 +417,20 @@ class RowByRow(TableClassifier):
             warn_ruled_out(1, 1)
             shares = np.exp(self._model.log_prior).tolist()
         return shares
+
+    def _shares_of_rows(self, rows: Sequence[dict[Any, Any]]) -> list[list[float]]:
+        """The values of :meth:`predict_proba_one` for each row, prepared once for all of them."""
+        scorer = self.__dict__.get(LIVE) or self._row_scorer()
+        found: list[list[float]] = []
+        for row in rows:
+            try:
+                shares = [] if scorer is None else scorer.posterior(row)
+            except (KeyError, ValueError):
+                shares = []
+            if not shares or scorer.doubtful:  # it warns, raises, or reads the row as a table
+                shares = list(self.predict_proba_one(row).values())
+            found.append(shares)
+        return found
 
     def _warn_of_row(self, row: Mapping[str, Any], found: int) -> None:
         """Warns, as a table would, of a row that was scored; `found` of its keys are columns."""

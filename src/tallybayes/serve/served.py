@@ -19,7 +19,7 @@ import numpy as np
 from tallybayes.errors import StoreError, listed, suggestion
 from tallybayes.estimators.loading import load
 from tallybayes.models.rows import held_values
-from tallybayes.serve.bodies import Refused, finite
+from tallybayes.serve.bodies import Refused, as_json, finite
 from tallybayes.store.store import open as open_store
 from tallybayes.tables.columns import as_text
 
@@ -50,6 +50,13 @@ class Served:
         self.since: float = time.time()
         self.labels: list[Any] = model.classes_.tolist()
         self.keys: list[str] = [as_text(label) for label in self.labels]
+        labels = [as_json(label).decode() for label in self.labels]
+        numbers = ",".join(as_json(key).decode().replace("%", "%%") + ":%r" for key in self.keys)
+        self._bare: list[str] = [f'{{"label":{label}}}' for label in labels]
+        self._frames: list[str] = [
+            f'{{"label":{label.replace("%", "%%")},"probabilities":{{{numbers}}}}}'
+            for label in labels
+        ]
         self.columns = _columns_of(model)
         self._is_text: bool = list(self.columns) == [TEXT] and not hasattr(
             model, "feature_names_in_"
@@ -79,14 +86,35 @@ class Served:
             P(c | x) of each row, in the order of :attr:`labels`.
         """
         if self._by_row and isinstance(rows, list):
-            one = self.model.predict_proba_one
-            return [list(one(row).values()) for row in rows]
+            by_row: list[list[float]] = self.model._shares_of_rows(rows)
+            return by_row
         found: list[list[float]] = self.model.predict_proba(self._given(rows)).tolist()
         return found
 
     def best(self, shares: Sequence[float]) -> Any:
         """The label of the highest probability, the first of equal ones."""
         return self.labels[shares.index(max(shares))]
+
+    def written(self, shares: Sequence[Sequence[float]], *, bare: bool) -> list[bytes]:
+        """Write predictions. Only the numbers differ between rows, so the rest is encoded once.
+
+        Parameters
+        ----------
+        shares : list of list of float
+            As :meth:`probabilities` returns them.
+        bare : bool
+            Whether labels are written without probabilities.
+
+        Returns
+        -------
+        list of bytes
+            An object of JSON for each row.
+        """
+        frames = self._bare if bare else self._frames
+        best = [frames[row.index(max(row))] for row in shares]
+        if bare:
+            return [frame.encode() for frame in best]
+        return [(frame % tuple(row)).encode() for frame, row in zip(best, shares, strict=True)]
 
     def _given(self, rows: Any) -> Any:
         """Rows as the model takes them."""

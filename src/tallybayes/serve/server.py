@@ -192,7 +192,7 @@ def configured(service: Service, **tls: Any) -> uvicorn.Config:
     """
     limits = service.limits
     config = uvicorn.Config(
-        service.app,
+        service,
         http=_Protocol,
         ws="none",
         lifespan="on",

@@ -180,11 +180,13 @@ def _json(value: Any) -> Response:
     return Response(as_json(value), media_type=JSON)
 
 
-def _of_rows(served: Served, kind: str, name: str, answers: list[dict[str, Any]]) -> Response:
-    """One answer for each row, as a document or as lines."""
+def _of_rows(served: Served, kind: str, name: str, answers: list[bytes]) -> Response:
+    """One answer for each row, each an object of JSON, as a document or as lines."""
     if kind == LINES:
-        return Response(b"".join(as_json(answer) + b"\n" for answer in answers), media_type=LINES)
-    return _json({"model": {"name": served.name, "version": served.version}, name: answers})
+        return Response(b"".join(answer + b"\n" for answer in answers), media_type=LINES)
+    model = as_json({"name": served.name, "version": served.version})
+    body = b'{"model":%b,"%b":[%b]}' % (model, name.encode(), b",".join(answers))
+    return Response(body, media_type=JSON)
 
 
 def _refusal(refused: Refused) -> Response:
@@ -293,7 +295,7 @@ def route(
 
 
 class Service:
-    """A model that answers over HTTP, as an ASGI application in :attr:`app`.
+    """A model that answers over HTTP: an ASGI application.
 
     Parameters
     ----------
@@ -302,13 +304,10 @@ class Service:
 
     Attributes
     ----------
-    app : FastAPI
-        The application.
     served : Served or None
         The model that answers now; None for a store without rows.
     """
 
-    app: FastAPI
     served: Served | None
 
     def __init__(self, settings: Settings) -> None:
@@ -337,7 +336,7 @@ class Service:
         self.source = settings.source()
         self._read()
         self._page, self._page_policy = _page()
-        self.app = self._application()
+        self._router = self._application()
 
     # ---- the model, and newer versions of it -----------------------------------------------------
     def _read(self) -> None:
@@ -411,7 +410,26 @@ class Service:
             self._audit = None
 
     # ---- the application -------------------------------------------------------------------------
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request: at once where its path has no parameters, and by FastAPI's router
+        elsewhere, which takes longer than the rest of a request.
+
+        Parameters
+        ----------
+        scope, receive, send
+            Of ASGI.
+        """
+        endpoint = None
+        if scope["type"] == "http":
+            endpoint = self._endpoints.get((scope["method"], scope["path"]))
+        if endpoint is None:
+            await self._router(scope, receive, send)
+        else:
+            answer = await endpoint(Request(scope, receive))
+            await answer(scope, receive, send)
+
     def _application(self) -> FastAPI:
+        self._endpoints = {(r.method, r.path): self._endpoint(r) for r in ROUTES}
         app = FastAPI(
             title="tallybayes",
             openapi_url=None,
@@ -422,7 +440,7 @@ class Service:
         for found in ROUTES:
             app.add_api_route(
                 found.path,
-                self._endpoint(found),
+                self._endpoints[found.method, found.path],
                 methods=[found.method],
                 response_class=Response,
                 response_model=None,
@@ -592,20 +610,15 @@ class Service:
         with _refusing():
             shares = served.probabilities(rows)
         self.counters.happened("predicted", len(shares))
-        labels = [served.best(row) for row in shares]
         if kind == ARROW:
-            columns: dict[str, Any] = {"label": labels}
+            columns: dict[str, Any] = {"label": [served.best(row) for row in shares]}
             if with_shares:
                 columns |= {
                     f"p({k})": list(p)
                     for k, p in zip(served.keys, zip(*shares, strict=True), strict=True)
                 }
             return Response(arrow_body(columns), media_type=ARROW)
-        answers: list[dict[str, Any]] = [{"label": label} for label in labels]
-        if with_shares:
-            keys = served.keys
-            for answer, row in zip(answers, shares, strict=True):
-                answer["probabilities"] = dict(zip(keys, row, strict=True))
+        answers = served.written(shares, bare=not with_shares)
         return _of_rows(served, kind, "predictions", answers)
 
     @route(
@@ -626,7 +639,7 @@ class Service:
         with _refusing():
             answers = served.explained(rows)
         self.counters.happened("explained", len(answers))
-        return _of_rows(served, kind, "explanations", answers)
+        return _of_rows(served, kind, "explanations", [as_json(answer) for answer in answers])
 
     def _rows_to_ask(self, call: Call) -> Any:
         rows = call.rows(self.limits, known=call.served.columns).rows
@@ -890,7 +903,7 @@ class Service:
     @route("GET", "/openapi.json", "")
     def _openapi(self, _: Call) -> Response:
         """This document."""
-        return _json(described(self.app))
+        return _json(described(self._router))
 
     @route("GET", "/", None, answer="html")
     def _index(self, _: Call) -> Response:
