@@ -215,12 +215,12 @@ def compare(old: Any, new: Any) -> Comparison:
     counts = [_by_class(t.classes.count[:, None], t, labels)[:, 0] for t in (a, b)]
     units = [_unit(t) for t in (a, b)]
     found, left_out = [], dict[str, str]()
-    mine, theirs = _columns_of(a), _columns_of(b)
+    mine, theirs = columns_of(a), columns_of(b)
     for name in dict.fromkeys([*mine, *theirs]):
         if name not in mine or name not in theirs:
             left_out[name] = f"only the {'new' if name in theirs else 'old'} counts have it"
             continue
-        cells = _cells(mine[name], theirs[name])
+        cells = cells_of(mine[name], theirs[name])
         if isinstance(cells, str):
             left_out[name] = cells
             continue
@@ -232,10 +232,10 @@ def compare(old: Any, new: Any) -> Comparison:
             "two tallies are compared column by column, and these have no column of levels or "
             f"numbers in common: {list(mine)} and {list(theirs)}"
         )
-    moved = _adjusted([c.p_moved for c in found])
+    moved = q_values([c.p_moved for c in found])
     within: Sequence[float | None] = [None] * len(found)
     if labelled:
-        within = _adjusted([c.p_within if c.p_within is not None else 1.0 for c in found])
+        within = q_values([c.p_within if c.p_within is not None else 1.0 for c in found])
     adjusted = [
         ColumnDrift(**{**vars(c), "q_moved": q, "q_within": w})
         for c, q, w in zip(found, moved, within, strict=True)
@@ -283,7 +283,7 @@ def _by_class(counts: Array, tally: TableTally, labels: list[Any]) -> Array:
     return found
 
 
-def _columns_of(tally: TableTally) -> dict[str, dict[str, Any]]:
+def columns_of(tally: TableTally) -> dict[str, dict[str, Any]]:
     """By name of the column, what was counted of it, by kind."""
     found: dict[str, dict[str, Any]] = {}
     for columns, group in tally.pairs:
@@ -293,7 +293,7 @@ def _columns_of(tally: TableTally) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _cells(
+def cells_of(
     mine: dict[str, Any], theirs: dict[str, Any]
 ) -> tuple[list[str], Array, Array, bool] | str:
     """Names of the cells, their counts in both, and whether they are levels; or why there are
@@ -445,7 +445,7 @@ def _g_test(tables: Sequence[Array]) -> float:
     return float(chdtrc(freedom, max(statistic, 0.0))) if freedom else 1.0
 
 
-def _adjusted(p_values: Sequence[float]) -> list[float]:
+def q_values(p_values: Sequence[float]) -> list[float]:
     """q-values: the least false discovery rate at which each would be found."""
     p = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(p)

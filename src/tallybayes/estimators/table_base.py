@@ -74,6 +74,7 @@ from tallybayes.validation import (
 )
 
 if TYPE_CHECKING:
+    from tallybayes.label_shift import ClassPriorEstimate
     from tallybayes.sources.rows import PredictedRows, Predictions
 
 __all__ = ["TableClassifier"]
@@ -717,6 +718,95 @@ class TableClassifier(TallyClassifier):
         self._fitted().with_strings |= theirs.with_strings
         self._model.decayed = max(self._model.decayed, theirs.decayed)
         return self
+
+    # ---- the classes of rows without labels ------------------------------------------------------
+    def estimate_class_prior(self, rows: Any, confidence: float = 0.9) -> ClassPriorEstimate:
+        """Estimate the class shares of rows without labels, from the margins of their columns.
+
+        If only the classes moved since the model was fitted, the shares of levels and of bins of
+        numbers are those of the classes, mixed. No prediction is made, and no row is needed.
+
+        Parameters
+        ----------
+        rows : TableTally, list of TableTally, table or source of rows
+            Rows without labels, or their counts, such as :func:`tallybayes.collect` gives without a
+            target; labels are not read. Of rows, and of at least 10 tallies of parts that were
+            drawn alike, the dependence of columns within classes is measured. Of one tally it is
+            assumed, and the interval is then approximate.
+        confidence : float, default=0.9
+            The share of intervals that hold the true share.
+
+        Returns
+        -------
+        ClassPriorEstimate
+            A mapping of labels to shares, which :meth:`with_class_prior` takes. It has intervals,
+            and ``misfits`` names the columns that no class shares explain: there more moved than
+            the classes, and shares and intervals are in doubt.
+
+        Raises
+        ------
+        ValueError
+            If there are no rows, no column in common (an IncompatibleTallies), or confidence is not
+            between 0 and 1.
+        NegativeTally
+            If a count is negative.
+
+        See Also
+        --------
+        tallybayes.compare : What moved, column by column.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pandas as pd
+        >>> from tallybayes import NaiveBayes
+        >>> y = np.repeat(["no", "yes"], 500)
+        >>> X = pd.DataFrame({"pay": ["card", "cash", "cash", "cash"] * 125 + ["card"] * 500})
+        >>> found = NaiveBayes().fit(X, y).estimate_class_prior(X[400:])
+        >>> round(found["yes"], 2), found.fits
+        (0.83, True)
+        """
+        # slow to import, and seldom needed
+        from tallybayes.label_shift import class_prior_of_margins, in_parts
+
+        if not 0.0 < confidence < 1.0:
+            raise ValueError(
+                f"confidence is a share between 0 and 1, such as 0.9; got {confidence!r}"
+            )
+        model = self._fitted()
+        several = isinstance(rows, list | tuple) and rows and isinstance(rows[0], TableTally)
+        if several or isinstance(rows, TableTally):
+            tallies = rows if several else [rows]
+            for tally in tallies:
+                if not isinstance(tally, TableTally) or not tally.schema.by_name:
+                    raise ValueError(
+                        "estimate_class_prior takes tallies of columns by name, such as "
+                        f"tallybayes.collect gives; got {tally!r}"
+                    )
+            new = in_parts(tallies)
+        else:
+            new = self._counted_in_parts(rows)
+        return class_prior_of_margins(model.tally, new, confidence)
+
+    def _counted_in_parts(self, rows: Any) -> TableTally:
+        """The tally of rows without labels, a class for each of some random parts."""
+        if is_source(rows):
+            tables: Iterable[Any] = self._parts_to_read(opened_for(self, rows))
+        else:
+            tables = [rows]
+        from tallybayes.label_shift import UNLABELLED_PARTS
+
+        rng, parts, shifts = np.random.default_rng(0), np.arange(UNLABELLED_PARTS), dict[str, int]()
+        found: TableTally | None = None
+        for table in tables:
+            read = self._read_rows(table, learning=True)
+            codes = rng.integers(UNLABELLED_PARTS, size=read.n_rows).astype(np.int32)
+            what = read.declared
+            part = collect_table(read, parts, codes, None, what.together, what.analyzers, shifts)
+            found = part if found is None else found + part
+        if found is None:
+            raise ValueError("there are no rows whose class shares could be estimated")
+        return found
 
     # ---- rows of a source, learned and predicted part by part, or where they lie -----------------
     @property

@@ -1,0 +1,476 @@
+r"""Class shares of rows without labels, from the margins of their columns alone.
+
+If only the classes moved, each margin of the new rows is a mixture of those of the classes:
+
+    q = Σ_c π_c·p_c        q: shares of the cells of a column, or means a row
+    minimise Σ_j rⱼᵀ Wⱼ⁻¹ rⱼ − Σ_c π_c²·b_c   over π ≥ 0, Σ_c π_c = 1,   rⱼ = qⱼ − Σ_c π_c·p_cj
+    Wⱼ = Σ_c (π_c/n + π_c²/n_c)·S_cj        noise of the new rows, and of those that were learned
+    b_c = Σ_j tr(Wⱼ⁻¹ S_cj)/n_c             what noise in p_c adds to the squares
+    Var(π̂) = Γ/n + φ·M⁻¹ J M⁻¹             Γ = diag(π) − ππᵀ
+
+M is the matrix of the normal equations in π, J the covariance of their right side from noise, and
+S_cj is the covariance of a row's cells in class c. That of all columns has blocks on its diagonal
+if columns are independent within classes, as the model says. Where they are not, π̂ stays consistent
+and its variance within the classes grows, by the factor φ.
+
+Saerens, Latinne and Decaestecker (2002), on shifted priors. Fuller (1987), section 2.3, on errors
+in p_c. Godambe (1960), on estimating equations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtrc, ndtri, rel_entr, stdtrit
+
+from tallybayes.drift import MIN_EXPECTED, cells_of, columns_of, q_values
+from tallybayes.errors import IncompatibleTallies
+from tallybayes.tables.columns import frame
+from tallybayes.tally import TableTally
+from tallybayes.tally.terms import places_of_terms, union_of_terms
+
+__all__ = ["UNLABELLED_PARTS", "ClassPriorEstimate", "class_prior_of_margins", "in_parts"]
+
+Array = NDArray[np.float64]
+
+MAX_CELLS = 200  # of a column; the rarest of more are one
+N_STEPS = 20  # of the weights of columns, which depend on the shares
+TOLERANCE = 1e-7  # of shares between two steps
+UNLABELLED_PARTS = 40  # of rows without labels that a model counts
+MIN_PARTS = 10  # from which dependence is measured
+DEPENDENCE = 0.1  # mean correlation of two columns within classes, where it is not measured
+OF_TERMS = 0.02  # the same of two terms of a text
+MIN_DOCUMENTS = 2.0 * MIN_EXPECTED  # of a term, expected in both
+SURE = 0.01  # the q-value below which a column does not fit
+ADDED = 0.5  # effective rows, to each class
+MIN_INFORMATION = 1.0  # of a share, 1 / variance, below which margins say nothing about it
+SINGULAR = 1e-6  # of a variance, added where means of columns may depend linearly on each other
+FEW = "no two of its values are in enough rows of both"
+
+
+@dataclass(frozen=True, eq=False)
+class ClassPriorEstimate(Mapping[Any, float]):
+    """The class shares of rows without labels: a mapping of labels to shares.
+
+    Parameters
+    ----------
+    shares : dict of label to float
+        They sum to 1. Half an effective row is added to each class, so that none is 0.
+    intervals : dict of label to (float, float)
+        Of the share of each class in the population of the rows.
+    confidence : float
+        The share of such intervals that hold the true share.
+    rows : float
+        Effective rows without labels.
+    columns : dict of str to float
+        By column, the q-value that its margin is a mixture of those of the classes.
+    left_out : dict of str to str
+        Columns that are not used, and why.
+    dependence : float
+        By what factor dependence of the columns within classes increases the variance, 1 at least.
+    measured : bool
+        Whether that factor was measured between parts of the rows, or is assumed.
+    """
+
+    shares: dict[Any, float]
+    intervals: dict[Any, tuple[float, float]]
+    confidence: float
+    rows: float
+    columns: dict[str, float]
+    left_out: dict[str, str]
+    dependence: float
+    measured: bool
+
+    def __getitem__(self, label: Any) -> float:
+        return self.shares[label]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.shares)
+
+    def __len__(self) -> int:
+        return len(self.shares)
+
+    @property
+    def misfits(self) -> list[str]:
+        """The columns whose margins no class shares explain, with q below 0.01: more than the
+        classes moved there."""
+        return [name for name, q in self.columns.items() if q < SURE]
+
+    @property
+    def fits(self) -> bool:
+        """Whether the margins of all columns are mixtures of those of the classes."""
+        return not self.misfits
+
+    def to_frame(self) -> Any:
+        """The shares as a data frame.
+
+        Returns
+        -------
+        frame
+            A row a class: label, share, and the ends of its interval.
+        """
+        return frame(
+            {
+                "class": list(self.shares),
+                "share": list(self.shares.values()),
+                "low": [low for low, _ in self.intervals.values()],
+                "high": [high for _, high in self.intervals.values()],
+            }
+        )
+
+
+# ---- rows without labels, in parts ---------------------------------------------------------------
+def in_parts(tallies: Sequence[TableTally]) -> TableTally:
+    """Tallies of parts of the rows as one, in which a class is a part; their labels are not read.
+
+    Parameters
+    ----------
+    tallies : sequence of TableTally
+        One at least, with columns by name.
+    """
+    parts = []
+    for i, tally in enumerate(tallies):
+        schema = replace(tally.schema, classes=np.array([i]))
+        groups = tuple(group.pooled() for group in tally.groups)
+        parts.append(TableTally(schema, tally.classes.pooled(), groups))
+    whole: TableTally = sum(parts[1:], parts[0])
+    return whole
+
+
+# ---- margins: of each column, the mean of some figures of a row, by class ------------------------
+@dataclass(frozen=True)
+class _Margin:
+    """Figures of a row that a column gives, in blocks that are independent within classes.
+
+    Parameters
+    ----------
+    mean : float64 array (n_classes, n_blocks, n_figures)
+        Of the rows of each class.
+    spread : float64 array (n_classes, n_blocks, n_figures, n_figures)
+        S_c: their covariance in one row.
+    seen : float64 array (n_parts, n_blocks, n_figures)
+        Their means over the rows without labels, of each part.
+    """
+
+    mean: Array
+    spread: Array
+    seen: Array
+
+
+def _of_cells(learned: Array, seen: Array, rows: Array, parts: Array) -> _Margin | None:
+    """The margin of cells (n_classes, n_cells) and (n_parts, n_cells), in effective rows; the rest
+    of the rows have no value."""
+    missing = np.maximum(rows - learned.sum(axis=1), 0.0), np.maximum(parts - seen.sum(axis=1), 0.0)
+    learned = np.column_stack([learned, missing[0]])
+    seen = np.column_stack([seen, missing[1]])
+    both, sizes = learned.sum(axis=0) + seen.sum(axis=0), (rows.sum(), parts.sum())
+    few = both * min(sizes) / sum(sizes) < MIN_EXPECTED
+    if (~few).sum() > MAX_CELLS:
+        few[np.argsort(both)[:-MAX_CELLS]] = True
+    rest = [cells[:, few].sum(axis=1) for cells in (learned, seen)]
+    learned = np.column_stack([learned[:, ~few], rest[0]])
+    seen = np.column_stack([seen[:, ~few], rest[1]])
+    both = learned.sum(axis=0) + seen.sum(axis=0)
+    kept = np.flatnonzero(both > 0.0)
+    kept = kept[kept != np.argmax(both)]  # shares sum to 1, so one cell says nothing more
+    if not len(kept):
+        return None
+    p = (learned + 0.5) / (rows[:, None] + 0.5 * learned.shape[1])
+    p = p[:, kept]
+    spread = p[:, :, None] * (np.eye(len(kept)) - p[:, None, :])
+    mean = learned[:, kept] / rows[:, None]
+    return _Margin(mean[:, None], spread[:, None], (seen[:, kept] / parts[:, None])[:, None])
+
+
+def _of_means(
+    mine: Any, theirs: Any, rows: Array, parts: Array, weight: Array, weight_of_parts: Array
+) -> _Margin:
+    """The margin of the means of columns that are counted together, and of having a value."""
+    theirs, d = theirs.rebased(mine.origin), len(mine.origin)
+    centre = mine.pooled().mean_and_scatter()[0]
+    (mean, scatter), seen = mine.mean_and_scatter(), theirs.mean_and_scatter()[0]
+    n, there = np.maximum(mine.n, 1e-300), np.minimum(mine.n / weight, 1.0)
+    figures = np.column_stack([there, there[:, None] * (mean - centre)])
+    second = np.empty((len(rows), d + 1, d + 1))
+    second[:, 0, :] = second[:, :, 0] = figures
+    away = mean - centre
+    product = scatter / n[:, None, None] + away[:, :, None] * away[:, None, :]
+    second[:, 1:, 1:] = there[:, None, None] * product
+    spread = second - figures[:, :, None] * figures[:, None, :]
+    size = np.diagonal(spread.mean(axis=0)).copy()
+    size[0] = 1.0 / rows.sum()
+    spread += SINGULAR * np.diag(np.maximum(size, 1e-300))  # columns may be sums of others
+    seen_there = np.minimum(theirs.n / weight_of_parts, 1.0)
+    seen = np.column_stack([seen_there, seen_there[:, None] * (seen - centre)])
+    used = slice(0 if min(there.min(), seen_there.min()) < 1.0 else 1, None)
+    return _Margin(figures[:, None, used], spread[:, None, used, used], seen[:, None, used])
+
+
+def _of_terms(
+    mine: Any, theirs: Any, rows: Array, parts: Array, weight: Array, weight_of_parts: Array
+) -> _Margin | None:
+    """The margin of the documents that hold each term; a term is a block."""
+    held = mine.of_all_classes(), theirs.of_all_classes()
+    terms = union_of_terms(held[0].terms, held[1].terms)
+    shares = []
+    for tally, size in zip(held, (weight, weight_of_parts), strict=True):
+        counts = np.zeros((len(size), len(terms)))
+        counts[tally.classes, places_of_terms(terms, tally.terms)[tally.pair_terms]] = tally.counts
+        shares.append(counts / size[:, None])
+    both = shares[0].T @ rows + shares[1].T @ parts
+    kept = both * min(rows.sum(), parts.sum()) >= MIN_DOCUMENTS * (rows.sum() + parts.sum())
+    if not kept.any():
+        return None
+    learned, seen = (part[:, kept] for part in shares)
+    p = (learned * rows[:, None] + ADDED) / (rows[:, None] + 2.0 * ADDED)
+    return _Margin(learned[:, :, None], (p * (1.0 - p))[:, :, None, None], seen[:, :, None])
+
+
+def _margins(
+    learned: TableTally, new: TableTally, rows: Array, parts: Array
+) -> tuple[dict[str, _Margin], dict[str, str]]:
+    """By column, or group of columns, its margin; and those that have none, and why. Rows are
+    effective ones."""
+    found, left_out = dict[str, _Margin](), dict[str, str]()
+    weight = learned.classes.count, new.classes.count
+    units = [w / n for w, n in zip(weight, (rows, parts), strict=True)]
+    theirs = new.by_key
+    apart = set[str]()
+    for (names, kind), (columns, group) in learned.by_key.items():
+        if kind not in ("terms", "cross"):
+            continue
+        title = ", ".join(names or ())
+        apart |= {*(names or ())}
+        other, counted = theirs.get((names, kind), (None, None))
+        margin: _Margin | None
+        if other is None or other.terms != columns.terms:
+            left_out[title] = "the rows without labels were not counted in the same way"
+            continue
+        if kind == "terms":
+            margin = _of_terms(group, counted, rows, parts, *weight)
+        else:
+            margin = _of_means(group, counted, rows, parts, *weight)
+        if margin is None:
+            left_out[title] = FEW
+        else:
+            found[title] = margin
+    mine, others = columns_of(learned), columns_of(new)
+    for name in (name for name in mine if name not in apart):
+        if name not in others:
+            left_out[name] = "the rows without labels do not have it"
+            continue
+        cells = cells_of(mine[name], others[name])
+        if isinstance(cells, str):
+            left_out[name] = cells
+            continue
+        of_both = [part / u[:, None] for part, u in zip(cells[1:3], units, strict=True)]
+        margin = _of_cells(of_both[0], of_both[1], rows, parts)
+        if margin is None:
+            left_out[name] = FEW
+        else:
+            found[name] = margin
+    return found, left_out
+
+
+# ---- the estimate --------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class _Equations:
+    """The normal equations of the shares π, (n_classes, n_classes) but for what is said otherwise.
+
+    Parameters
+    ----------
+    matrix, uncorrected : float64 arrays
+        P W⁻¹ Pᵀ − diag(b), and P W⁻¹ Pᵀ.
+    right : float64 array (n_classes,)
+        P W⁻¹ q.
+    of_new, of_learned : float64 arrays
+        The covariance of P W⁻¹ r that comes from the new rows, and from those that were learned.
+    columns : list of float64 arrays (n_blocks, n_classes, n_classes)
+        What each block of each column adds to P W⁻¹ Pᵀ.
+    parts : float64 array (n_parts, n_classes)
+        P W⁻¹ q of each part of the new rows.
+    """
+
+    matrix: Array
+    uncorrected: Array
+    right: Array
+    of_new: Array
+    of_learned: Array
+    columns: list[Array]
+    parts: Array
+
+
+def _equations(margins: Sequence[_Margin], pi: Array, rows: Array, sizes: Array) -> _Equations:
+    """The equations with the weights that are the best at these shares."""
+    k, n = len(pi), sizes.sum()
+    new, old = pi / n, pi * pi / rows
+    of_new, of_learned, noise = np.zeros((k, k)), np.zeros((k, k)), np.zeros(k)
+    parts, columns = np.zeros((len(sizes), k)), list[Array]()
+    for margin in margins:
+        scatter = [np.einsum("c,cbvw->bvw", by, margin.spread) for by in (new, old)]
+        inverse = np.linalg.inv(scatter[0] + scatter[1])
+        weighted = np.einsum("cbv,bvw->cbw", margin.mean, inverse)
+        columns.append(np.einsum("cbw,dbw->bcd", weighted, margin.mean))
+        parts += np.einsum("pbv,cbv->pc", margin.seen, weighted)
+        noise += np.einsum("bvw,cbwv->c", inverse, margin.spread) / rows
+        for total, part in ((of_new, scatter[0]), (of_learned, scatter[1])):
+            total += np.einsum("cbv,bvw,dbw->cd", weighted, part, weighted)
+    right = parts.T @ sizes / n
+    whole = sum(blocks.sum(axis=0) for blocks in columns)
+    matrix = whole - np.diag(noise)
+    return _Equations(matrix, whole, right, of_new, of_learned, columns, parts)
+
+
+def _shares(matrix: Array, right: Array) -> Array:
+    """π ≥ 0 with Σπ = 1 at which ½ πᵀMπ − hᵀπ is least."""
+    k = len(right)
+    free = np.ones(k, dtype=bool)
+    while True:
+        m = int(free.sum())
+        system = np.zeros((m + 1, m + 1))
+        system[:m, :m] = matrix[np.ix_(free, free)]
+        system[m, :m] = system[:m, m] = scale = max(float(np.abs(system).max()), 1.0)
+        found = np.linalg.lstsq(system, np.append(right[free], scale), rcond=None)[0][:m]
+        if (found >= 0.0).all():
+            pi = np.zeros(k)
+            pi[free] = found / found.sum()
+            return pi
+        free[np.flatnonzero(free)[np.argmin(found)]] = False
+
+
+def class_prior_of_margins(
+    learned: TableTally, new: TableTally, confidence: float = 0.9
+) -> ClassPriorEstimate:
+    """The class shares of rows without labels, from the margins of their columns.
+
+    Parameters
+    ----------
+    learned : TableTally
+        Counts of rows with labels.
+    new : TableTally
+        Counts of the rows without; a class is a part of them, such as :func:`in_parts` gives, and
+        from 10 parts on, dependence of columns within classes is measured between them.
+    confidence : float, default=0.9
+        The share of intervals that hold the true share.
+
+    Returns
+    -------
+    ClassPriorEstimate
+
+    Raises
+    ------
+    IncompatibleTallies
+        A ValueError: no rows, or no column in common.
+    NegativeTally
+        If a count is negative.
+    """
+    for which, tally in (("model", learned), ("tally without labels", new)):
+        tally.need_non_negative("estimate_class_prior")
+        if not tally.classes.count.any():
+            raise IncompatibleTallies(f"the {which} has no rows: there are no margins to compare")
+    labels = learned.schema.classes.tolist()
+    there = np.flatnonzero(learned.classes.effective_rows > 0.0)
+    learned, new = _some(learned, there), _some(new, np.flatnonzero(new.classes.count > 0.0))
+    rows, sizes = learned.classes.effective_rows, new.classes.count / new.classes.pooled_row_weight
+    margins, left_out = _margins(learned, new, rows, sizes)
+    if not margins:
+        raise IncompatibleTallies(
+            "class shares are estimated from the columns that both tallies have, and these have "
+            f"none in common: {left_out}"
+        )
+    n, k = float(sizes.sum()), len(rows)
+    pi, tangent = np.full(k, 1.0 / k), np.linalg.qr(np.eye(k) - 1.0 / k)[0][:, : k - 1]
+    of_margins = list(margins.values())
+    for _ in range(N_STEPS):
+        found = _equations(of_margins, np.maximum(pi, 1.0 / n), rows, sizes)
+        matrix = found.matrix
+        if k > 1 and np.linalg.eigvalsh(tangent.T @ matrix @ tangent)[0] <= 0.0:
+            matrix = found.uncorrected
+        before, pi = pi, _shares(matrix, found.right)
+        if np.abs(pi - before).max() < TOLERANCE:
+            break
+    information, directions = np.linalg.eigh(tangent.T @ matrix @ tangent)
+    told = information > MIN_INFORMATION
+    directions = tangent @ directions
+    project = (directions[:, told] / information[told]) @ directions[:, told].T
+    sampling = (np.diag(pi) - np.outer(pi, pi)) / n
+    of_new, of_learned = (project @ part @ project for part in (found.of_new, found.of_learned))
+    measured = len(sizes) >= MIN_PARTS
+    if measured:
+        within = _between_parts(found, project, sizes) - tangent @ tangent.T @ sampling
+        factor = max(float(np.trace(within) / max(np.trace(of_new), 1e-300)), 1.0)
+        quantile = float(stdtrit(len(sizes) - 1, 0.5 + 0.5 * confidence))
+    else:
+        factor = _assumed_dependence(found.columns, project)
+        quantile = float(ndtri(0.5 + 0.5 * confidence))
+    error = quantile * np.sqrt(np.diag(sampling + factor * (of_new + of_learned)))
+    error[np.abs(directions[:, ~told]).sum(axis=1) > TOLERANCE] = 1.0  # any share fits
+    p_values = {name: _p_of_fit(m, pi, sampling, rows, sizes) for name, m in margins.items()}
+    shares, low, high = np.zeros(len(labels)), np.zeros(len(labels)), np.zeros(len(labels))
+    shares[there] = pi
+    low[there], high[there] = np.maximum(pi - error, 0.0), np.minimum(pi + error, 1.0)
+    used = (n * shares + ADDED) / (n + ADDED * len(labels))
+    return ClassPriorEstimate(
+        shares=dict(zip(labels, used.tolist(), strict=True)),
+        intervals=dict(zip(labels, zip(low.tolist(), high.tolist(), strict=True), strict=True)),
+        confidence=confidence,
+        rows=n,
+        columns=dict(zip(p_values, q_values(list(p_values.values())), strict=True)),
+        left_out=left_out,
+        dependence=factor,
+        measured=measured,
+    )
+
+
+def _between_parts(found: _Equations, project: Array, sizes: Array) -> Array:
+    """The variance of the shares that comes from the new rows, from the differences between their
+    parts."""
+    share = sizes / sizes.sum()
+    away = (found.parts - found.parts.T @ share) @ project
+    n_parts = len(sizes)
+    return np.asarray((away * (share**2)[:, None]).T @ away * n_parts / (n_parts - 1.0))
+
+
+def _assumed_dependence(columns: Sequence[Array], project: Array) -> float:
+    """By what factor the variance is larger than with independent columns, if their correlations
+    within classes are as they usually are."""
+    whole, of_columns = 0.0, []
+    for blocks in columns:
+        share = np.maximum(np.einsum("ij,bji->b", project, blocks), 0.0)
+        variance = float((1.0 - OF_TERMS) * share.sum() + OF_TERMS * np.sqrt(share).sum() ** 2)
+        whole += float(share.sum())
+        of_columns.append(variance)
+    of_each = np.array(of_columns)
+    together = (1.0 - DEPENDENCE) * of_each.sum() + DEPENDENCE * np.sqrt(of_each).sum() ** 2
+    return float(together / whole) if whole > 0.0 else 1.0
+
+
+def _p_of_fit(margin: _Margin, pi: Array, sampling: Array, rows: Array, sizes: Array) -> float:
+    """The p-value that a margin is the mixture of those of the classes with these shares; of
+    blocks that are tested one by one, Bonferroni's."""
+    n, expected = sizes.sum(), np.einsum("c,cbv->bv", pi, margin.mean)
+    seen = np.einsum("p,pbv->bv", sizes / n, margin.seen)
+    spread = np.einsum("c,cbvw->bvw", pi / n + pi * pi / rows, margin.spread)
+    spread = spread + np.einsum("cbv,cd,dbw->bvw", margin.mean, sampling, margin.mean)
+    if spread.shape[1] > 1:  # terms, many of them rare: the deviance, whose tails are those of χ²
+        few = ADDED / n
+        q, s = np.clip(expected[:, 0], few, 1.0 - few), np.clip(seen[:, 0], 0.0, 1.0)
+        statistic = (
+            2.0 * q * (1.0 - q) / spread[:, 0, 0] * (rel_entr(s, q) + rel_entr(1 - s, 1 - q))
+        )
+    else:
+        away = seen - expected
+        statistic = np.einsum("bv,bvw,bw->b", away, np.linalg.inv(spread), away)
+    p = chdtrc(spread.shape[2], np.maximum(statistic, 0.0))
+    return min(1.0, float(p.min()) * len(p))
+
+
+def _some(tally: TableTally, classes: NDArray[np.intp]) -> TableTally:
+    """The counts of some classes."""
+    schema = replace(tally.schema, classes=tally.schema.classes[classes])
+    groups = tuple(group.take(classes) for group in tally.groups)
+    return TableTally(schema, tally.classes.take(classes), groups)
