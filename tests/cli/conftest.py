@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +18,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import typer.main
+import typer.testing
 from typer.testing import CliRunner
 
 from tallybayes.cli.app import app
@@ -41,6 +46,16 @@ class Outcome:
         assert len(lines) == 1, self.err
         assert lines[0].startswith("tallybayes: error: ")
         return lines[0]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _commands_are_built_once():
+    """Typer builds the whole command line for each call, which takes longer than most commands."""
+    get_command = functools.cache(typer.main.get_command)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.main, "get_command", get_command)
+        patch.setattr(typer.testing, "_get_command", get_command)
+        yield
 
 
 @pytest.fixture
@@ -87,6 +102,56 @@ def process(tmp_path):
     return run
 
 
+ONE_AFTER_ANOTHER = """
+import contextlib, gc, io, json, sys
+from tallybayes.cli import main, quick_imports
+found = []
+for words in json.loads(sys.argv[1]):
+    if {alone}:
+        quick_imports.allow()
+    sys.argv = ["tallybayes", *words]
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as done:
+            code = done.code or 0
+    found.append((code, out.getvalue(), err.getvalue(), list(sys.modules), gc.isenabled()))
+print(json.dumps(found))
+"""
+
+
+@dataclass
+class Imported(Outcome):
+    """What a command left in its process, too."""
+
+    modules: frozenset[str]
+    searches_for_garbage: bool
+
+
+@pytest.fixture
+def one_after_another(tmp_path):
+    """Runs commands in one process of their own, so that what none of them needs is not imported.
+    With `alone`, the process knows that it is the command line."""
+
+    def run(*commands: Sequence[str], alone: bool = False) -> list[Imported]:
+        script = ONE_AFTER_ANOTHER.format(alone=alone)
+        done = subprocess.run(
+            [sys.executable, "-c", script, json.dumps(commands)],
+            capture_output=True,
+            cwd=tmp_path,
+            env={**os.environ, "COLUMNS": "80"},
+            text=True,
+            check=True,
+        )
+        return [
+            Imported(*texts, frozenset(modules), enabled)
+            for *texts, modules, enabled in json.loads(done.stdout)
+        ]
+
+    return run
+
+
 def _rows(n: int) -> list[dict[str, Any]]:
     rng = np.random.default_rng(7)
     rows = []
@@ -120,14 +185,15 @@ def _csv(path: Path, rows: list[dict[str, Any]], delimiter: str, gap: str) -> No
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def rows():
     return _rows(240)
 
 
-@pytest.fixture
-def files(tmp_path, rows):
-    """One table in every format; half.csv and rest.csv are its halves."""
+@pytest.fixture(scope="session")
+def table_files(tmp_path_factory, rows):
+    """A folder with one table in every format; half.csv and rest.csv are its halves."""
+    tmp_path = tmp_path_factory.mktemp("table")
     _csv(tmp_path / "comma.csv", rows, ",", "")
     _csv(tmp_path / "semicolon.csv", rows, ";", "NA")
     _csv(tmp_path / "pipe.txt", rows, "|", "?")
@@ -146,5 +212,32 @@ def files(tmp_path, rows):
         for row in rows:
             some = {k: v for k, v in row.items() if v is not None or row is rows[0]}
             out.write(json.dumps(some, ensure_ascii=False) + "\n")
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def fitted_model(table_files, tmp_path_factory):
+    """A weighted model of the table, by the command line."""
+    folder = tmp_path_factory.mktemp("model")
+    shutil.copy(table_files / "comma.csv", folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        words = ["fit", "comma.csv", "--target", "buys", "-o", "m.tally", "--no-estimate"]
+        assert CliRunner().invoke(app, words).exit_code == 0
+    return folder / "m.tally"
+
+
+@pytest.fixture
+def files(tmp_path, table_files):
+    """The files of the table, in the folder of the test."""
+    for path in table_files.iterdir():
+        shutil.copy(path, tmp_path)
     names = [p.name for p in tmp_path.iterdir()]
     return SimpleNamespace(all=[n for n in sorted(names) if n not in ("half.csv", "rest.csv")])
+
+
+@pytest.fixture
+def model(tmp_path, files, fitted_model):
+    """A weighted model of comma.csv, in the folder of the test."""
+    shutil.copy(fitted_model, tmp_path)
+    return "m.tally"

@@ -81,10 +81,9 @@ def test_a_renamed_column_of_data_is_recognised(run, model):
 
 def test_signs_are_words_where_a_stream_takes_ascii_only(process, model):
     narrow = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    for words in (("evaluate", model, "t.csv"), ("explain", model, "t.csv", "--row", "3")):
-        found = process(*words, **narrow)
-        assert found.out.isascii()
-        assert "?" not in found.out
-    assert "+/-" in process("evaluate", model, "t.csv", **narrow).out
+    found = process("evaluate", model, "t.csv", **narrow).out
+    assert found.isascii()
+    assert "?" not in found
+    assert "+/-" in found
     assert all(in_ascii(sign).isascii() for sign in WORDS)
     assert in_ascii("工 → 2") == "\\u5de5 -> 2"

@@ -17,12 +17,6 @@ from tallybayes.cli.writing import rounded, writing
 from tallybayes.tally import TableTally
 
 
-@pytest.fixture
-def model(run, files):
-    run("fit", "comma.csv", "--target", "buys", "-o", "m.tally", "--no-estimate")
-    return "m.tally"
-
-
 def test_fit_shows_what_was_understood_and_honest_numbers(run, files):
     result = run("fit", "comma.csv", "--target", "buys")
     for text in ("age", "dates", "3 levels", "adds", "comma.tally", "240 rows"):

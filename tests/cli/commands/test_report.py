@@ -12,13 +12,6 @@ import pytest
 from tallybayes import load
 
 
-@pytest.fixture
-def model(run, files):
-    """A model of the rows of comma.csv."""
-    run("fit", "comma.csv", "--target", "buys", "-o", "m.tally", "--no-estimate")
-    return "m.tally"
-
-
 def test_the_page_shows_the_model_by_the_rows(run, model):
     found = run("report", model, "comma.csv", "-o", "page.html")
     assert "page.html shows m.tally, judged on 240 rows" in found.out

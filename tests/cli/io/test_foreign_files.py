@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import io
 import sqlite3
-import subprocess
-import sys
 import tarfile
 import zipfile
 
@@ -105,36 +102,3 @@ def test_a_header_that_is_missing_for_a_model(run, tmp_path):
     run("fit", "t.csv", "-t", "y", "--plain", "--no-estimate")
     (tmp_path / "new.csv").write_text("1.5\n2.5\n")
     assert "Is the header missing?" in run("predict", "t.tally", "new.csv", code=1).line
-
-
-SLOW = {"sklearn", "scipy", "pandas", "pyarrow", "polars", "duckdb"}
-WRONG = [
-    ("fit", "nothing.csv", "-t", "y"),
-    ("fit", "t.csv", "-t", "z"),
-    ("predict", "t.tally", "nothing.csv"),
-    ("predict", "t.tally", "page.pdf"),
-    ("evaluate", "t.tally", "page.pdf"),
-    ("predict", "t.csv", "t.tally"),
-    ("predict", "t.tally", "t.csv", "-o", "no/folder/out.csv"),
-]
-
-
-@pytest.mark.parametrize("words", WRONG, ids=" ".join)
-def test_what_is_wrong_with_a_file_is_said_before_anything_slow_is_imported(run, tmp_path, words):
-    (tmp_path / "t.csv").write_text("x,y\n" + "1.5,a\n2.5,b\n" * 9)
-    run("fit", "t.csv", "-t", "y", "--plain", "--no-estimate")
-    (tmp_path / "page.pdf").write_bytes(b"%PDF-1.7")
-    script = (
-        "import sys\n"
-        "from tallybayes.cli import main\n"
-        f"sys.argv = ['tallybayes', *{words!r}]\n"
-        "try:\n    main()\n"
-        "except SystemExit as done:\n    assert done.code\n"
-        f"print(sorted({SLOW!r} & set(sys.modules)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-    assert "error: " in done.stderr
-    allowed = {"pyarrow"} if words[1:] == ("t.csv", "-t", "z") else set()  # it reads the header
-    assert set(ast.literal_eval(done.stdout)) <= allowed

@@ -7,9 +7,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import tallybayes
 from tallybayes.cli import show
+from tallybayes.cli.app import app
 from tallybayes.model_files import TableFile
 
 ROWS = "a,y\n" + "".join(f"{i},{'pq'[i % 2]}\n" for i in range(40))
@@ -35,14 +37,26 @@ PAGES = ["fit --report", "evaluate", "report"]
 ALL = {**COMMANDS, "merge": ("merge", "m.tally", "n.tally", "-o")}
 
 
-@pytest.fixture
-def place(run):
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
     """Data, and a plain and a weighted model of them."""
-    for name in ("d.csv", "e.csv", "rest.csv"):
-        Path(name).write_text(ROWS)
-    run("fit", "d.csv", *FIT, "-o", "m.tally")
-    shutil.copy("m.tally", "n.tally")
-    run("fit", "d.csv", "-t", "y", "--no-estimate", "--parts", "1", "-o", "w.tally")
+    folder = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for name in ("d.csv", "e.csv", "rest.csv"):
+            Path(name).write_text(ROWS)
+        weighted = ("-t", "y", "--no-estimate", "--parts", "1")
+        for options, model in ((FIT, "m.tally"), (weighted, "w.tally")):
+            words = ["fit", "d.csv", *options, "-o", model]
+            assert CliRunner().invoke(app, words).exit_code == 0
+        shutil.copy("m.tally", "n.tally")
+    return folder
+
+
+@pytest.fixture
+def place(run, made):
+    """A copy of the data and of the models, in the folder of the test."""
+    shutil.copytree(made, ".", dirs_exist_ok=True)
     return Path.cwd()
 
 

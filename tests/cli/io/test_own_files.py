@@ -154,15 +154,14 @@ def test_an_ignored_signal_stays_ignored(process, model, tmp_path):
 
 WHEN_REPLACED = """
 import os, signal
-from tallybayes.cli import main
-from tallybayes.cli import interrupts
+from tallybayes.cli import command
 replace = os.replace
 def replaced(*names):
     {before}
     replace(*names)
     {after}
 os.replace = replaced
-main()
+command()
 """
 KILL = "os.kill(os.getpid(), signal.SIGINT)"
 

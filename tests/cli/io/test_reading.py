@@ -32,30 +32,30 @@ def fitted(run, data, *words, name="m.tally", stdin=None):
 
 
 @pytest.fixture
-def expected(run, files):
+def expected(run, files, model):
     assert files.all == sorted(ALL)
-    return run("predict", fitted(run, "comma.csv"), "comma.csv", "--proba").out
+    return run("predict", model, "comma.csv", "--proba").out
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_every_format_is_the_same_table(run, expected, name):
-    assert run("predict", fitted(run, name), "comma.csv", "--proba").out == expected
-    assert run("predict", fitted(run, "comma.csv"), name, "--proba").out == expected
+def test_every_format_is_the_same_table(run, expected, model, name):
+    assert run("predict", fitted(run, name, name="f.tally"), "comma.csv", "--proba").out == expected
+    assert run("predict", model, name, "--proba").out == expected
 
 
-@pytest.mark.parametrize("name", ["comma.csv", "table.jsonl", "table.parquet", "stream.arrow"])
-@pytest.mark.parametrize("block", [300, 1777])
+@pytest.mark.parametrize(
+    ("name", "block"),
+    [("comma.csv", 300), ("table.jsonl", 1777), ("table.parquet", 300), ("stream.arrow", 1777)],
+)
 def test_batches_of_any_size_give_the_same_model(run, expected, name, block):
-    model = fitted(run, name, "--block", block)
-    assert run("predict", model, name, "--proba", "--block", 500).out == expected
+    found = fitted(run, name, "--block", block, name="f.tally")
+    assert run("predict", found, name, "--proba", "--block", 500).out == expected
 
 
-def test_parts_merged_for_cross_validation_are_the_same_model(run, expected, tmp_path):
+def test_parts_merged_for_cross_validation_are_the_same_model(run, model):
     run("fit", "comma.csv", "--target", "buys", "-o", "cv.tally", "--block", 900)
-    assert (
-        run("show", "cv.tally", "--json").document["columns"]
-        == (run("show", fitted(run, "comma.csv"), "--json").document["columns"])
-    )
+    columns = [run("show", name, "--json").document["columns"] for name in ("cv.tally", model)]
+    assert columns[0] == columns[1]
 
 
 @pytest.mark.parametrize("name", ["semicolon.csv", "table.jsonl"])
@@ -63,8 +63,8 @@ def test_standard_input_and_output(run, expected, tmp_path, name):
     data = (tmp_path / name).read_bytes()
     words = ("fit", "-", "--target", "buys", "-o")
     assert run(*words, "p.tally", "--plain", stdin=data).err == ""
-    assert run(*words, "m.tally", stdin=data).err == ""
-    assert run("predict", "m.tally", "-", "--proba", "-o", "-", stdin=data).out == expected
+    assert run(*words, "w.tally", stdin=data).err == ""
+    assert run("predict", "w.tally", "-", "--proba", "-o", "-", stdin=data).out == expected
 
 
 def test_gzip(run, expected, tmp_path):
@@ -77,7 +77,7 @@ def test_encoding_and_byte_order_mark(run, expected, tmp_path):
     text = (tmp_path / "comma.csv").read_text(encoding="utf-8")
     (tmp_path / "gb.csv").write_bytes(text.encode("gb18030"))
     (tmp_path / "bom.csv").write_bytes(text.encode("utf-8-sig"))
-    model = fitted(run, "gb.csv", "--encoding", "gb18030")
+    model = fitted(run, "gb.csv", "--encoding", "gb18030", name="gb.tally")
     assert run("predict", model, "bom.csv", "--proba").out == expected
     assert "--encoding" in run("fit", "gb.csv", "--target", "buys", code=1).line
 

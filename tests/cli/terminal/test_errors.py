@@ -25,12 +25,6 @@ def write(tmp_path):
     return write
 
 
-@pytest.fixture
-def model(run, files):
-    run("fit", "comma.csv", "--target", "buys", "-o", "m.tally", "--no-estimate")
-    return "m.tally"
-
-
 @pytest.mark.parametrize(
     ("text", "parts"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import shutil
 import subprocess
 import sys
 
@@ -42,32 +43,21 @@ def output_of(script, folder):
 FIT = ["fit", "t.csv", "-t", "y", "-o", "m.tally"]
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
+def test_what_a_small_command_does_not_need_is_not_imported(one_after_another, tmp_path):
+    (tmp_path / "t.csv").write_text("age,job,y\n" + "30,nurse,yes\n70,cook,no\n" * 5)
+    commands = [
         FIT,
-        [*FIT, "--plain"],
         ["predict", "m.tally", "t.csv", "-o", "p.csv"],
         ["evaluate", "m.tally", "t.csv"],
         ["explain", "m.tally", "t.csv", "--row", "1"],
         ["update", "m.tally", "t.csv"],
         ["show", "m.tally"],
-    ],
-    ids=lambda words: f"{words[0]}{words[-1] == '--plain'}",
-)
-def test_what_a_small_command_does_not_need_is_not_imported(words, run, tmp_path):
-    (tmp_path / "t.csv").write_text("age,job,y\n" + "30,nurse,yes\n70,cook,no\n" * 5)
-    if words[0] != "fit":
-        run(*FIT)
-    script = (
-        "import atexit, gc, sys\n"
-        f"atexit.register(lambda: print(*sorted({NOT_NEEDED!r} & set(sys.modules))))\n"
-        "atexit.register(lambda: print(gc.isenabled()))\n"
-        "from tallybayes.cli import command\n"
-        f"sys.argv = ['tallybayes', *{words!r}]\n"
-        "command()"
-    )
-    assert output_of(script, tmp_path)[-2:] == ["True", ""]
+        [*FIT, "--plain", "--force"],
+    ]
+    for words, found in zip(commands, one_after_another(*commands, alone=True), strict=True):
+        assert found.code == 0, (words, found.err)
+        assert not NOT_NEEDED & found.modules, words
+        assert found.searches_for_garbage, words
 
 
 def test_arrow_finds_pandas_when_it_is_needed(tmp_path):
@@ -143,15 +133,31 @@ def test_modules_are_themselves_again_after_an_error(package):
     assert importlib.import_module(f"{package}.slow").value == 7
 
 
-def test_classifiers_do_the_same_without_scikit_learn(process, run, files, tmp_path):
-    """Each command as a process that stands in for scikit-learn, and as a call that does not."""
+ALONE = """
+import os, sys
+from tallybayes.cli import main, quick_imports
+quick_imports.allow()
+import tallybayes.cli.app
+quick_imports.import_arrow()
+quick_imports.import_estimators()
+for number, words in enumerate({commands!r}):
+    if not os.fork():
+        os.dup2(os.open(f"{{number}}.out", os.O_WRONLY | os.O_CREAT), 1)
+        sys.argv = ["tallybayes", *words]
+        main()
+    assert os.wait()[1] == 0, words
+"""
+
+
+def test_classifiers_do_the_same_without_scikit_learn(run, files, tmp_path, monkeypatch):
+    """Each command in a process that stands in for scikit-learn, and as a call that does not."""
     fit = ("comma.csv", "--target", "buys", "-o")
     alike = [
         ("fit", *fit, "m.tally"),
         ("fit", *fit, "p.tally", "--plain", "--calibrate", "isotonic", "--alpha", "auto"),
         ("fit", *fit, "c.tally", "--class-weight", "balanced", "--report", "page.html"),
         ("predict", "m.tally", "comma.csv", "--proba"),
-        ("explain", "p.tally", "comma.csv", "--row", 3),
+        ("explain", "p.tally", "comma.csv", "--row", "3"),
         ("evaluate", "p.tally", "comma.csv"),
         ("reweight", "m.tally", "comma.csv"),
         ("show", "m.tally", "--tables"),
@@ -159,13 +165,14 @@ def test_classifiers_do_the_same_without_scikit_learn(process, run, files, tmp_p
         ("forget", "q.tally", "comma.csv"),
         ("sql", "m.tally", "--table", "t"),
     ]
-    for words in alike:
-        alone = process(*words)
-        if words[0] in ("reweight", "forget"):  # which have changed their model
-            continue
-        written = {path: path.read_bytes() for path in tmp_path.glob("*.tally")}
-        assert run(*words).out == alone.out
-        assert written == {path: path.read_bytes() for path in tmp_path.glob("*.tally")}
+    alone = shutil.copytree(tmp_path, tmp_path / "alone")
+    output_of(ALONE.format(commands=alike), alone)
+    for number, words in enumerate(alike):
+        assert run(*words).out == (alone / f"{number}.out").read_text(), words
+    models = [path.name for path in tmp_path.glob("*.tally")]
+    assert len(models) == 4
+    for name in models:
+        assert (tmp_path / name).read_bytes() == (alone / name).read_bytes(), name
 
 
 class Light(BaseEstimator):
