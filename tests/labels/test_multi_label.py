@@ -306,6 +306,53 @@ def test_what_was_chosen_is_stale_after_learning_until_it_is_tuned_again():
     assert model == MultiLabel(BernoulliNB(), threshold="f1", smoothing="auto").fit(x, y)
 
 
+@pytest.mark.parametrize("base", ["multinomial", "gaussian", "table", "documents"])
+def test_groups_are_left_out_together(base):
+    x, y = rows_of(base, n=24)
+    groups, weight = np.repeat(["b", "c", "a"], 8), np.repeat([1.0, 2.0], 12)
+    model = MultiLabel(BASES[base], threshold="f1").fit(x, y, weight, groups=groups)
+    for k in range(2):
+        own, odds = y[:, k] == 1, np.empty(24)
+        for g in "abc":
+            others, part = np.flatnonzero(groups != g), np.flatnonzero(groups == g)
+            two = clone(BASES[base]).fit(some(x, others), own[others], sample_weight=weight[others])
+            odds[part] = np.diff(two.predict_log_proba(some(x, part)), axis=1)[:, 0]
+        limit = np.log(model.thresholds_[k]) - np.log1p(-model.thresholds_[k])
+        found, best = (f1_score(own, odds > cut, sample_weight=weight) for cut in (limit, -np.inf))
+        best = max([best, *(f1_score(own, odds >= cut, sample_weight=weight) for cut in odds)])
+        assert found == pytest.approx(best, abs=1e-9)
+    again = MultiLabel(BASES[base], threshold="f1").fit(x, y, weight)
+    assert again.tune(x, y, weight, groups=groups).thresholds_ == pytest.approx(model.thresholds_)
+
+
+def test_copies_of_rows_in_a_group_do_not_vouch_for_each_other():
+    y = np.random.default_rng(0).integers(0, 2, (60, 1))
+    groups = np.tile(np.arange(60), 5)
+    x, y = np.eye(60)[groups], y[groups]  # a column for each group, and labels by chance
+    alone = MultiLabel(BernoulliNB(), smoothing="auto").fit(x, y)
+    together = MultiLabel(BernoulliNB(), smoothing="auto").fit(x, y, groups=groups)
+    assert alone.alphas_[0] == 2.0**-8
+    assert together.alphas_[0] > alone.alphas_[0]
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (np.zeros(60), "groups= has 1: give two groups or more"),
+        (np.arange(59), "one value a row"),
+        ([None, *range(59)], "missing value in row 0"),
+    ],
+)
+def test_bad_groups_leave_the_model_as_it_was(groups, message):
+    x, y = rows_of("bernoulli")
+    model = MultiLabel(BernoulliNB(), threshold="f1").fit(x, y)
+    before = copy.deepcopy(model)
+    for learn in (model.fit, model.tune):
+        with pytest.raises(ValueError, match=message):
+            learn(x, y, groups=groups)
+        assert model == before
+
+
 def test_the_k_best_and_top():
     x, y = rows_of("bernoulli")
     model = MultiLabel(BernoulliNB(), k=2).fit(x, y)
@@ -492,8 +539,8 @@ def test_a_label_that_holds_the_separator_is_refused():
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (WeightedNaiveBayes(), "read from counts alone"),
-        (TextNB(), "model='multinomial'"),
+        (WeightedNaiveBayes(), r"learns weights on the rows.*give it NaiveBayes\(\)"),
+        (TextNB(), r"learns weights on the rows.*give it TextNB\(model='multinomial'\)"),
         (TextNB(model="multinomial", half_life=10.0), "half_life"),
         (NaiveBayes(alpha="auto"), "smoothing='auto'"),
         (NaiveBayes(calibrate="temperature"), "calibrate"),

@@ -22,7 +22,7 @@ from tallybayes.persistence import Tree as FileTree
 from tallybayes.schema import joined_labels
 from tallybayes.validation import read_given
 
-__all__ = ["Form", "LabelCounter", "LabelSets"]
+__all__ = ["Form", "GivenRows", "LabelCounter", "LabelSets"]
 
 Array = NDArray[np.float64]
 Form = Literal["matrix", "sparse", "lists", "text"]
@@ -40,6 +40,22 @@ class LabelSets(NamedTuple):
 
     held: LabelledRows
     form: Form
+
+
+class GivenRows(NamedTuple):
+    """What comes with rows.
+
+    Parameters
+    ----------
+    sets : LabelSets
+    weights : float64 array (n_rows,), optional
+    groups : index array (n_rows,), optional
+        The number of each row's group.
+    """
+
+    sets: LabelSets
+    weights: Array | None
+    groups: NDArray[np.intp] | None
 
 
 class LabelCounter(MetaClassifier):
@@ -64,7 +80,7 @@ class LabelCounter(MetaClassifier):
         """The labels of rows."""
 
     @abstractmethod
-    def _learned(self, inner: Inner, X: Any, sets: LabelSets, weights: Array | None) -> None:
+    def _learned(self, inner: Inner, X: Any, given: GivenRows) -> None:
         """The first rows were counted."""
 
     @abstractmethod
@@ -129,18 +145,18 @@ class LabelCounter(MetaClassifier):
 
     # ---- learning --------------------------------------------------------------------------------
     def _read(
-        self, X: Any, y: Any, sample_weight: Any, n_rows: int
-    ) -> tuple[LabelSets, Array | None]:
+        self, X: Any, y: Any, sample_weight: Any, n_rows: int, groups: Any = None
+    ) -> GivenRows:
         sets, whose = self._sets(y, n_rows), type(self).__name__
         beside = np.zeros(n_rows, dtype=np.int64)
-        weights = read_given(X, beside, sample_weight, None, n_rows, whose).weights
+        _, weights, together = read_given(X, beside, sample_weight, groups, n_rows, whose)
         if weights is not None and weights.min(initial=0.0) < 0.0:
             row = int(np.argmin(weights))
             raise ValueError(
                 f"weights of rows are from 0 on, and that of row {row} is {weights[row]:g}: take "
                 "rows away with forget"
             )
-        return sets, weights
+        return GivenRows(sets, weights, together)
 
     @learning
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
@@ -165,10 +181,16 @@ class LabelCounter(MetaClassifier):
         ValueError
             For bad parameters or data; the estimator is then as it was before.
         """
+        self._fit(X, y, sample_weight)
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any = None) -> None:
+        """Counts the first rows."""
         inner = self._validate()
         every = clone(self.model)
         x = inner.first(every, X)
-        sets, weights = self._read(X, y, sample_weight, inner.size(x))
+        given = self._read(X, y, sample_weight, inner.size(x), groups)
+        sets, weights = given.sets, given.weights
         inner.start(every, x, weights)
         batch = inner.by_label(every, x, sets.held, weights)
         counts = inner.counts(every, batch)
@@ -176,8 +198,7 @@ class LabelCounter(MetaClassifier):
         if self._declared is not None:
             counts = counts.with_labels(self._declared)
         self._every, self._counts, self._form = every, counts, sets.form
-        self._learned(inner, X, sets, weights)
-        return self
+        self._learned(inner, X, given)
 
     @learning
     def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
@@ -203,11 +224,11 @@ class LabelCounter(MetaClassifier):
             For bad parameters or data; the estimator is then as it was before.
         """
         if not self.__sklearn_is_fitted__():
-            LabelCounter.fit.__wrapped__(self, X, y, sample_weight)  # type: ignore[attr-defined]
+            self._fit(X, y, sample_weight)
             return self
         inner, every = self._inner(), copy.copy(self._every)
         x = inner.to_learn(every, X)
-        sets, weights = self._read(X, y, sample_weight, inner.size(x))
+        sets, weights, _ = self._read(X, y, sample_weight, inner.size(x))
         batch = inner.by_label(every, x, sets.held, weights)
         inner.learn(every, x, weights)
         before = self._counts
@@ -255,7 +276,7 @@ class LabelCounter(MetaClassifier):
         before = self._held
         inner, every = self._inner(), copy.copy(self._every)
         x = inner.to_forget(every, X)
-        sets, weights = self._read(X, y, sample_weight, inner.size(x))
+        sets, weights, _ = self._read(X, y, sample_weight, inner.size(x))
         batch = inner.by_label(every, x, sets.held, weights)
         inner.forget(every, x, weights)
         total = inner.counts(every, batch).total

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from tallybayes.labels.base import Form, LabelCounter, LabelSets
+from tallybayes.labels.base import Form, GivenRows, LabelCounter, LabelSets
 from tallybayes.labels.counts import LabelledRows, TermLabels
 from tallybayes.labels.inner import Inner
 from tallybayes.labels.tree import Tree, shrink
@@ -225,7 +225,7 @@ class Hierarchy(ClassifierMixin, LabelCounter):  # type: ignore[misc]
         return LabelSets(LabelledRows(known, np.arange(n_rows + 1), codes), form)
 
     # ---- reading ---------------------------------------------------------------------------------
-    def _learned(self, inner: Inner, X: Any, sets: LabelSets, weights: Array | None) -> None:
+    def _learned(self, inner: Inner, X: Any, given: GivenRows) -> None:
         self.__dict__.pop("_read_tree", None)
 
     def _changed(self, before: NDArray[Any]) -> None:
@@ -437,7 +437,7 @@ class Hierarchy(ClassifierMixin, LabelCounter):  # type: ignore[misc]
             The accuracy, by weight.
         """
         predicted = self.predict(X)
-        sets, weights = self._read(X, y, sample_weight, len(predicted))
+        sets, weights, _ = self._read(X, y, sample_weight, len(predicted))
         right = predicted == sets.held.labels[sets.held.codes]
         return float(np.average(right, weights=weights))
 

@@ -151,6 +151,14 @@ def inner_of(model: Any, whose: str) -> Inner:
     """
     kind = type(model).__name__
     known = KINDS.get(kind)
+    learns = kind == "WeightedNaiveBayes" or (kind == "TextNB" and model.model == "weighted")
+    if learns:
+        plain = "NaiveBayes()" if kind == "WeightedNaiveBayes" else "TextNB(model='multinomial')"
+        raise ValueError(
+            f"a weighted {kind} learns weights on the rows of two classes, and {whose} counts rows "
+            "once for all labels and learns nothing on them. One tally cannot serve both: give it "
+            f"{plain}" + (", or fit one weighted model a label" if whose == "MultiLabel" else "")
+        )
     if known is None or type(model).__module__.split(".")[0] != "tallybayes":
         raise ValueError(
             f"{whose} counts with a classifier of tallybayes that is read from counts alone, one "
@@ -174,11 +182,6 @@ def inner_of(model: Any, whose: str) -> Inner:
                 f"{name}={getattr(model, name)!r} changes counts beyond the rows that are "
                 f"learned, which {whose} cannot take back by label: leave it out of the {kind}"
             )
-    if kind == "TextNB" and model.model == "weighted":
-        raise ValueError(
-            f"TextNB(model='weighted') learns weights on documents, and {whose} reads counts "
-            "alone: use TextNB(model='multinomial'), 'complement' or 'bernoulli'"
-        )
     return known
 
 

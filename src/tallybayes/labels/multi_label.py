@@ -17,16 +17,19 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from tallybayes.errors import StaleWarning, warn_user
 from tallybayes.estimators.base import learning
 from tallybayes.families.multinomial import log_odds_of_parts
-from tallybayes.labels.base import Form, LabelCounter, LabelSets
+from tallybayes.labels.base import Form, GivenRows, LabelCounter, LabelSets
 from tallybayes.labels.counts import LabelledRows
 from tallybayes.labels.inner import Inner
 from tallybayes.schema import are_among, joined_labels
 from tallybayes.tally.base import less
 from tallybayes.validation import (
+    as_rows,
     is_missing_label,
     label_array,
     labels_and_codes,
+    rows_of,
 )
+from tallybayes.weighted.rows import group_folds
 
 __all__ = ["MultiLabel", "read_label_sets"]
 
@@ -157,6 +160,29 @@ MAX_TUNING_ROWS = 1 << 13
 """Rows with, and rows without a label, on which something is chosen for it."""
 SMOOTHINGS = 2.0 ** np.arange(-8, 3, 2)
 """What alpha is multiplied by, of which the one of the least log-loss is taken."""
+
+
+FOLDS = 10
+"""Parts that whole groups of rows are left out in."""
+
+
+class Fold(NamedTuple):
+    """Rows that are left out together.
+
+    Parameters
+    ----------
+    rows : index array (n_in_fold,)
+    x : rows, as the classifier reads them
+    every : classifier
+        With the counts of all other rows.
+    counts : ColumnLabels or TermLabels
+        Of the labels of all other rows.
+    """
+
+    rows: Index
+    x: Any
+    every: Any
+    counts: Any
 
 
 class Tuned(NamedTuple):
@@ -334,11 +360,46 @@ class MultiLabel(LabelCounter):
     def _sets(self, y: Any, n_rows: int) -> LabelSets:
         return read_label_sets(y, n_rows, self.separator, "MultiLabel")
 
-    def _learned(self, inner: Inner, X: Any, sets: LabelSets, weights: Array | None) -> None:
+    @learning
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Count the rows of X from scratch, and choose what is chosen on rows.
+
+        Parameters
+        ----------
+        X : rows (n_rows, n_features)
+            As the classifier takes them.
+        y : matrix (n_rows, n_labels), list of lists, or column of str (n_rows,)
+            Their labels.
+        sample_weight : array-like (n_rows,), optional
+            A row of weight w counts as w rows.
+        groups : array-like (n_rows,), optional
+            Rows that belong together, such as those of one customer, have one value. Thresholds and
+            smoothing are then chosen on rows that are predicted without a tenth of the groups, in
+            which theirs is.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            For bad parameters or data; the estimator is then as it was before.
+        """
+        self._fit(X, y, sample_weight, groups)
+        return self
+
+    def _learned(self, inner: Inner, X: Any, given: GivenRows) -> None:
         self._tuned = None
         if self._chooses:
-            x = inner.to_predict(self._every, X)
-            self._tuned = self._choose(inner, x, sets.held, weights)
+            self._tuned = self._choose(inner, X, given)
 
     def _changed(self, before: NDArray[Any]) -> None:
         """What was chosen for labels stays with them, and is stale."""
@@ -384,7 +445,13 @@ class MultiLabel(LabelCounter):
         return isinstance(self.threshold, str) or self.smoothing is not None
 
     @learning
-    def tune(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def tune(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Choose thresholds and smoothing again, on rows that the model has counted.
 
         Parameters
@@ -395,6 +462,8 @@ class MultiLabel(LabelCounter):
             Their labels.
         sample_weight : array-like (n_rows,), optional
             What they were counted with.
+        groups : array-like (n_rows,), optional
+            Rows of a group are left out together; see :meth:`fit`.
 
         Returns
         -------
@@ -412,22 +481,24 @@ class MultiLabel(LabelCounter):
                 "there is nothing to choose on rows: set threshold='f1' or 'cost', or "
                 "smoothing='auto'"
             )
-        x = inner.to_predict(self._every, X)
-        sets, weights = self._read(X, y, sample_weight, inner.size(x))
-        unknown = sets.held.labels[~are_among(sets.held.labels, counts.labels)]
+        n = inner.size(inner.to_predict(self._every, X))
+        given = self._read(X, y, sample_weight, n, groups)
+        labels = given.sets.held.labels
+        unknown = labels[~are_among(labels, counts.labels)]
         if len(unknown):
             raise ValueError(
                 f"y has the label {unknown.tolist()[0]!r}, which no counted row has: tune on rows "
                 "that were counted, with the labels that they were counted with"
             )
-        self._tuned = self._choose(inner, x, sets.held, weights)
+        self._tuned = self._choose(inner, X, given)
         return self
 
-    def _choose(self, inner: Inner, x: Any, labelled: LabelledRows, weights: Array | None) -> Tuned:
+    def _choose(self, inner: Inner, X: Any, given: GivenRows) -> Tuned:
         """Smoothing and threshold of each label, on rows that are left out of the counts."""
-        labels, n = self._counts.labels, inner.size(x)
-        rows = labelled.among(labels).by_label
-        weight = np.ones(n) if weights is None else weights
+        x, labels = inner.to_predict(self._every, X), self._counts.labels
+        n, rows = inner.size(x), given.sets.held.among(labels).by_label
+        weight = np.ones(n) if given.weights is None else given.weights
+        folds = self._folds(inner, X, given)
         mixed = np.random.default_rng(0).permutation(n)
         fixed = isinstance(self.threshold, Real)
         log_odds = np.full(len(labels), self._fixed_log_odds if fixed else np.inf)
@@ -447,13 +518,19 @@ class MultiLabel(LabelCounter):
             some, stands = _rows_to_choose_on(own, mixed, weight)
             if not own.any() or not stands.any():
                 continue
-            part, has = inner.some(x, some), own[some]
-            two = self._counts.two(k)
+            has = own[some]
             tried = [None] if alpha is None else (SMOOTHINGS * alpha[k]).tolist()
             best = None
             for smoothing in tried:
-                reader = self._reader(inner, two, smoothing)
-                found = _two_columns(inner, reader, part, has, weight[some])
+                if folds:
+                    odds = np.empty(n)
+                    for fold in folds:
+                        two = self._reader(inner, fold.every, fold.counts.two(k), smoothing)
+                        odds[fold.rows] = _difference(two, inner.joint(two, fold.x))
+                    found = -np.logaddexp(0.0, np.stack([odds[some], -odds[some]], axis=1))
+                else:
+                    two = self._reader(inner, self._every, self._counts.two(k), smoothing)
+                    found = _two_columns(inner, two, inner.some(x, some), has, weight[some])
                 if best is None or len(tried) > 1:
                     loss = -float(stands @ np.maximum(found[np.arange(len(has)), has * 1], -700.0))
                     if best is None or loss < best[0]:
@@ -465,10 +542,35 @@ class MultiLabel(LabelCounter):
                 log_odds[k] = best_threshold(best[2], has, stands, gain)
         return Tuned(log_odds, alpha)
 
+    def _folds(self, inner: Inner, X: Any, given: GivenRows) -> list[Fold]:
+        """Rows by group, in ten parts, each with the counts of all other rows; none without
+        groups."""
+        if given.groups is None:
+            return []
+        n_groups = int(given.groups.max(initial=-1)) + 1
+        if n_groups < 2:
+            raise ValueError(
+                "rows of a group are predicted by the counts of the other groups, and groups= has "
+                f"{n_groups}: give two groups or more, or leave groups= out"
+            )
+        no_class = np.zeros(len(given.groups), dtype=np.int32)
+        fold_of = group_folds(given.groups.astype(np.uint64), no_class, min(n_groups, FOLDS), 0)
+        found, rows = [], as_rows(X)
+        for fold in range(int(fold_of.max()) + 1):
+            at = np.flatnonzero(fold_of == fold)
+            part, every = rows_of(rows, at), copy.copy(self._every)
+            weights = None if given.weights is None else given.weights[at]
+            x = inner.to_forget(every, part)
+            batch = inner.by_label(every, x, given.sets.held.take(at), weights)
+            inner.forget(every, x, weights)
+            total, labels = inner.counts(every, batch).total, self._counts.labels
+            counts = self._counts.removed(total, batch, labels, "tune")
+            found.append(Fold(at, inner.to_predict(every, part), every, counts))
+        return found
+
     # ---- reading ---------------------------------------------------------------------------------
-    def _reader(self, inner: Inner, two: Any, alpha: float | None) -> Any:
-        """The classifier of a label, from its counts."""
-        every = self._every
+    def _reader(self, inner: Inner, every: Any, two: Any, alpha: float | None) -> Any:
+        """The classifier of a label, from its counts and those of every row."""
         if alpha is not None:
             every = copy.copy(every).set_params(alpha=alpha)
         return inner.reading(every, two)
@@ -499,7 +601,7 @@ class MultiLabel(LabelCounter):
                 f"{', '.join(map(repr, known[:10]))}{', …' if len(known) > 10 else ''}"
             )
         k = known.index(label)
-        return self._reader(self._inner(), counts.two(k), self._alpha_of(k))
+        return self._reader(self._inner(), self._every, counts.two(k), self._alpha_of(k))
 
     def _alpha_of(self, k: int) -> float | None:
         alpha = None if self._tuned is None else self._tuned.alpha
@@ -521,7 +623,7 @@ class MultiLabel(LabelCounter):
     def _joint(self, k: int, x: Any) -> tuple[Any, Array]:
         """The classifier of a label, and the joint log-likelihoods, (n_rows, n_classes)."""
         inner = self._inner()
-        reader = self._reader(inner, self._counts.two(k), self._alpha_of(k))
+        reader = self._reader(inner, self._every, self._counts.two(k), self._alpha_of(k))
         return reader, inner.joint(reader, x)
 
     def _odds_of(self, x: Any) -> Iterator[Array]:
@@ -761,7 +863,7 @@ class MultiLabel(LabelCounter):
         """
         predicted = self.predict(X)
         n = predicted.shape[0] if hasattr(predicted, "shape") else len(predicted)
-        sets, weights = self._read(X, y, sample_weight, n)
+        sets, weights, _ = self._read(X, y, sample_weight, n)
         own = read_label_sets(predicted, n, self.separator, "MultiLabel").held
         if self._form in ("matrix", "sparse"):
             own = LabelledRows(self._counts.labels, own.start, own.codes)

@@ -228,9 +228,7 @@ TAKES_NO_GROUPS = {
     "CostClassifier.partial_fit": "hands what it is given to its model",
     "Hierarchy.fit": "chooses by the evidence of counts, and leaves no row out",
     "Hierarchy.partial_fit": "counts",
-    "MultiLabel.fit": "chooses thresholds on single rows",
-    "MultiLabel.partial_fit": "counts",
-    "MultiLabel.tune": "chooses thresholds on single rows",
+    "MultiLabel.partial_fit": "counts; tune takes groups",
 }
 CHOOSE_NOTHING_ON_ROWS = ("fit", "partial_fit")  # of arrays
 
