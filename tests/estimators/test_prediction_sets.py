@@ -508,3 +508,63 @@ def test_rows_of_a_group_are_left_out_together():
     assert sets.shape == (len(Y), len(model.classes_))
     with pytest.raises(ValueError, match="groups is one value a row"):
         kept_by(model, groups=groups[:-1])
+
+
+# ---- sources of rows -----------------------------------------------------------------------------
+SHOWN = X.assign(label=Y, heavy=1.0 + np.arange(len(Y)) % 2, site=np.arange(len(Y)) % 6 // 2)
+
+
+@pytest.mark.parametrize("kind", [NaiveBayes, WeightedNaiveBayes])
+def test_rows_of_a_source_are_compared_as_those_in_memory_are(kind, tmp_path):
+    x, weight = SHOWN.drop(columns=["label", "heavy"]), SHOWN["heavy"]
+    model = kind().fit(X, Y, sample_weight=weight)
+    expected = kept_by(model, x, sample_weight=weight, within="site")
+    sources = {"frame": SHOWN, "csv": tmp_path / "rows.csv", "parquet": tmp_path / "rows.parquet"}
+    SHOWN.to_csv(sources["csv"], index=False)
+    SHOWN.to_parquet(sources["parquet"])
+    for source in sources.values():
+        found = kept_by(model, source, "label", sample_weight="heavy", within=["class", "site"])
+        for within in (None, "class", "site"):
+            p_values = expected.p_values(x, within=within)
+            assert found.p_values(source, within=within) == pytest.approx(p_values, rel=1e-9)
+    groups = kept_by(model, SHOWN, "label", sample_weight="heavy", groups="site")
+    by_array = kept_by(model, sample_weight=weight, groups=SHOWN["site"])
+    assert groups.p_values(X) == pytest.approx(by_array.p_values(X), rel=1e-9)
+
+
+def test_rows_of_a_large_source_are_drawn(tmp_path, monkeypatch):
+    from tallybayes.estimators import table_base
+
+    SHOWN.to_csv(tmp_path / "rows.csv", index=False)
+    monkeypatch.setattr(table_base, "MAX_SCORES", 50)
+    model = NaiveBayes().fit(X, Y)
+    found = kept_by(model, tmp_path / "rows.csv", "label").__dict__["_scores"].score
+    every = kept_by(model).__dict__["_scores"].score
+    assert len(found) == 50
+    assert all(np.isclose(every, score, rtol=1e-9).any() for score in found)
+    assert len(set(found.round(9))) > 25
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "more", "message"),
+    [
+        ("rows.csv", Y, {}, "give the column's name as y"),
+        ("rows.csv", "label", {"sample_weight": np.ones(len(Y))}, "name of a column where y is"),
+        ("rows.csv", "label", {"groups": np.ones(len(Y))}, "name of a column where y is"),
+        ("rows.csv", "lable", {}, "lable"),
+        ("rows.csv", "label", {"within": "place"}, "place"),
+    ],
+)
+def test_sources_that_cannot_be_compared_say_why(x, y, more, message, tmp_path):
+    SHOWN.to_csv(tmp_path / "rows.csv", index=False)
+    model = NaiveBayes().fit(X, Y)
+    with pytest.raises(ValueError, match=message):
+        model.conformalize(tmp_path / x, y, **more)
+    assert "_scores" not in vars(model)
+
+
+def test_models_whose_rows_are_in_memory_take_no_name_of_a_column():
+    for model, x in ((GaussianNB(), np.eye(4)), (TextNB(model="bernoulli"), list("abab"))):
+        model.fit(x, [0, 1, 0, 1])
+        with pytest.raises(ValueError, match=r"y='label' names a column.*give rows in memory"):
+            model.conformalize(x, "label")

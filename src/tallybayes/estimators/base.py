@@ -304,7 +304,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight: Any = None,
         *,
         within: str | Sequence[str] = (),
-        groups: ArrayLike | None = None,
+        groups: ArrayLike | str | None = None,
     ) -> Self:
         """Keep the scores of learned rows, from which prediction sets are made.
 
@@ -314,17 +314,18 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : rows (n_rows, n_features)
-            Rows that the model has learned, all or a fair sample of them.
-        y : array-like (n_rows,)
-            Their labels.
-        sample_weight : array-like (n_rows,), optional
-            The weights that they were learned with.
+        X : rows (n_rows, n_features), or source of rows
+            Rows that the model has learned, all or a fair sample of them. Of a source, which
+            models of tables take, at most 65,536 rows are drawn, or all where groups are given.
+        y : array-like (n_rows,) or str
+            Their labels, or the column of X that has them.
+        sample_weight : array-like (n_rows,) or str, optional
+            The weights that they were learned with, or the column of X that has them.
         within : str or sequence of str, default=()
             Columns of X that sets may be asked within, beside "class".
-        groups : array-like (n_rows,), optional
-            Rows of a group, such as those of one patient, are left out together. Sets then hold
-            for rows of groups that are new.
+        groups : array-like (n_rows,) or str, optional
+            Rows of a group, such as those of one patient, are left out together, or the column of X
+            that has the groups. Sets then hold for rows of groups that are new.
 
         Returns
         -------
@@ -334,11 +335,13 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            For bad rows, or a column that X lacks; the estimator is then as it was before.
+            For bad rows, a column that X lacks, or a source that the model cannot compare; the
+            estimator is then as it was before.
         """
         names = [within] if isinstance(within, str) else list(within)
-        X, y = as_rows(X), label_array(y)
-        columns = {name: self._values_in(X, name) for name in names if name != "class"}
+        names = [name for name in names if name != "class"]
+        X, y, sample_weight, groups = self._in_memory(X, y, sample_weight, groups, names)
+        columns = {name: self._values_in(X, name) for name in names}
         found = self._left_out_once(X, y, sample_weight, groups)
         rows = found.rows
         self.__dict__[SCORES] = Scores.of(
@@ -476,6 +479,17 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 StaleWarning,
             )
         return scores
+
+    def _in_memory(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, names: Sequence[str]
+    ) -> tuple[Any, NDArray[Any], Any, Any]:
+        """Rows with what comes with them, in memory; `names` are columns that stay."""
+        if isinstance(y, str):
+            raise ValueError(
+                f"y={y!r} names a column, and the rows of a {type(self).__name__} have their "
+                "labels beside them: give rows in memory, and y as an array"
+            )
+        return as_rows(X), label_array(y), sample_weight, groups
 
     def _values_in(self, X: Any, name: str) -> list[Any]:
         """The values of a column of rows."""

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names, _check_n_features
 
+from tallybayes.decisions import MAX_SCORES
 from tallybayes.engines.contract import Labels, merged_tables, need_columns
 from tallybayes.engines.registry import ENGINES, engine_of
 from tallybayes.engines.tables import Shifts, collect_table
@@ -62,7 +63,7 @@ from tallybayes.schema import places_among
 from tallybayes.sources.contract import Source, is_distributed, restarted
 from tallybayes.sources.files import is_relation, is_source, is_spark_frame, source_of
 from tallybayes.tables import AllBut, Table, read_table
-from tallybayes.tables.columns import frame
+from tallybayes.tables.columns import frame, stacked, values_of
 from tallybayes.tally import Moments, TableTally
 from tallybayes.threads import get_num_threads
 from tallybayes.validation import (
@@ -1177,6 +1178,59 @@ class TableClassifier(TallyClassifier):
         known = {str(label): label for label in self.classes_.tolist()}  # text has no types
         for table in self._parts_to_read(source, [target], [] if weight is None else [weight]):
             yield labelled(table, target, weight, known)
+
+    def _in_memory(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, names: Sequence[str]
+    ) -> tuple[Any, NDArray[Any], Any, Any]:
+        """Of a source at most `MAX_SCORES` rows, drawn at random; all where they have groups."""
+        if not isinstance(y, str):
+            if is_source(as_numpy(X)):
+                raise ValueError(
+                    "the labels of a source are in one of its columns: give the column's name as y"
+                )
+            return super()._in_memory(X, y, sample_weight, groups, names)
+        need_name(sample_weight, "sample_weight")
+        need_name(groups, "groups")
+        beside = [name for name in (sample_weight, groups, *names) if name is not None]
+        source = self._labelled_rows(X, [y, *beside])
+        if is_distributed(source):
+            raise SourceError(
+                f"the rows of {source.name} stay on the cluster, and scores are kept of rows in "
+                "memory: give a sample of them as a data frame"
+            )
+        for name in (y, *beside):
+            need_columns([name], list(source.columns()), "column of rows to compare:")
+
+        def drawn() -> list[Table]:
+            rng, tables = np.random.default_rng(0), list[Table]()
+            keys: list[Array] = []
+            for table in self._parts_to_read(source, [y], beside):
+                tables.append(table)
+                keys.append(rng.random(table.n_rows))
+                every = np.concatenate(keys)
+                if groups is None and len(every) > MAX_SCORES:
+                    limit = np.partition(every, MAX_SCORES)[MAX_SCORES]
+                    kept = [np.flatnonzero(own < limit) for own in keys]
+                    tables = [one.take(rows) for one, rows in zip(tables, kept, strict=True)]
+                    keys = [own[rows] for own, rows in zip(keys, kept, strict=True)]
+            return tables
+
+        tables = restarted(drawn)
+        if not tables:
+            self._raise_no_rows(source)
+        known = {str(label): label for label in self.classes_.tolist()}  # text has no types
+        table = stacked(tables)
+        together = None if groups is None else values_of(table.columns[groups])
+        x, labels, weights = labelled(table, y, sample_weight, known)
+        return x, label_array(labels), weights, together
+
+    def _values_in(self, X: Any, name: str) -> list[Any]:
+        if not is_source(as_numpy(X)):
+            return super()._values_in(X, name)
+        source = opened_for(self, X)
+        need_columns([name], list(source.columns()), "column that within= names:")
+        parts = tables_of(source, [name], ())
+        return [value for table in parts for value in values_of(table.columns[name])]
 
     def _log_proba_without(self, X: Any, y: Any, sample_weight: Any) -> Array:
         of_rows = super()._log_proba_without
