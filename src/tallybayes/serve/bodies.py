@@ -40,8 +40,8 @@ MEDIA_TYPES = {
 }
 MAX_FLOAT = 1.7976931348623157e308
 MAX_SHOWN = 40  # characters of a value in a message
-BESIDE = ("label", "id", "subject", "weight", "time")
-"""What may stand beside a row; the names of a JSON body are their plurals."""
+NUMBERS = frozenset((int, float))
+SCALARS = NUMBERS | {str, bool, type(None)}
 
 
 @dataclass(frozen=True)
@@ -222,6 +222,24 @@ def _text_rule(value: str, max_length: int) -> str:
     return "has half of a surrogate pair, which is not a character: repair or drop it"
 
 
+def _has_plain_strings(body: bytes, limits: Limits) -> bool:
+    """Whether no string of a body can be too long, or have half of a surrogate pair."""
+    return len(body) <= limits.string and body.isascii() and b"\\u" not in body
+
+
+def _are_fine(rows: Sequence[Any], known: Mapping[str, Any]) -> bool:
+    """Whether rows with plain strings keep to all rules; False may need a closer look."""
+    if set(map(type, rows)) != {dict} or not set().union(*rows) <= known.keys():
+        return False
+    values = [value for row in rows for value in row.values()]
+    kinds = set(map(type, values))
+    if kinds & NUMBERS:
+        numbers = [value for value in values if type(value) in NUMBERS]
+        if min(numbers) < -MAX_FLOAT or max(numbers) > MAX_FLOAT:
+            return False
+    return kinds <= SCALARS
+
+
 def need_scalars(rows: Sequence[Any], limits: Limits, known: Mapping[str, Any] | None) -> None:
     """Refuse rows that are not objects of finite numbers, strings, booleans and null.
 
@@ -399,7 +417,9 @@ def read_rows(
             raise Refused(422, f"the body needs {name}s, and {state}: give one or more")
     _need_beside(found.beside, n_rows, limits)
     if isinstance(found.rows, list):
-        need_scalars(found.rows, limits, known)
+        plain = _has_plain_strings(body, limits)
+        if known is None or not plain or not _are_fine(found.rows, known):
+            need_scalars(found.rows, limits, known)
     return found
 
 

@@ -174,9 +174,7 @@ class Served:
         elif ignore:
             return [{k: v for k, v in row.items() if k in known} for row in rows]
         else:
-            names = known.keys()
-            odd: dict[str, Any] = next((row for row in rows if not row.keys() <= names), {})
-            unknown = sorted(odd.keys() - names)
+            unknown = sorted(set().union(*rows) - known.keys())
         if unknown:
             meant = suggestion(unknown[0], known)
             raise Refused(
