@@ -13,21 +13,24 @@ import pytest
 
 from serve.conftest import ARROW, LINES, rows_of, stream_of, table
 from tallybayes import NaiveBayes, store
+from tallybayes.errors import SourceError
+from tallybayes.serve.bodies import Refused
+from tallybayes.serve.repeats import Repeats
 from tallybayes.text import TextNB
 
 FRAME, LABELS = table(60, seed=3)
 ROWS, LABELS = rows_of(FRAME), LABELS.tolist()
 IDS = [f"m{i}" for i in range(len(ROWS))]
+PATIENCE = 60.0  # seconds
 
 
 def caught_up(client, version):
-    """The model when it has a version, which takes a second at most beside what the test waits."""
-    for _ in range(500):
-        found = client.get("/v1/model").json
-        if int(found["version"]) >= int(version):
-            return found
+    """The model when it has a version; by the clock, because a machine may be slow."""
+    end = time.monotonic() + PATIENCE
+    while int((found := client.get("/v1/model").json)["version"]) < int(version):
+        assert time.monotonic() < end, found
         time.sleep(0.02)
-    raise AssertionError(found)
+    return found
 
 
 @pytest.fixture
@@ -76,6 +79,49 @@ def test_an_idempotency_key_names_rows_without_ids(learned):
     for bad in ("", "x" * 256, "\x7f"):
         assert learned.post("/v1/learn", body, Idempotency_Key=bad).status == 422
     assert learned.post("/v1/forget", {"ids": ["k7/0"]}).json["rows"] == 1
+
+
+def test_a_key_belongs_to_one_body(learned):
+    """With ids or without; a request that was refused leaves its key free."""
+    body = {"rows": ROWS[:2], "labels": LABELS[:2]}
+    assert learned.post("/v1/learn", body, Idempotency_Key="k8").json["new"] == ["k8/0", "k8/1"]
+    others = (
+        {**body, "labels": ["no", "yes"]},
+        {**body, "ids": ["a", "b"]},
+        {**body, "rows": ROWS[2:4]},
+    )
+    for other in others:
+        refused = learned.post("/v1/learn", other, Idempotency_Key="k8")
+        assert refused.status == 422
+        assert "another body" in refused.error
+    assert learned.post("/v1/learn", body, Idempotency_Key="k8").json["repeated"] == [
+        "k8/0",
+        "k8/1",
+    ]
+    wrong = {**body, "rows": [{"age": "old"}, {}], "times": [1.0, -1.0]}
+    assert learned.post("/v1/learn", wrong, Idempotency_Key="k9").status == 422
+    conflict = {**body, "ids": [IDS[0], "c"], "labels": ["no" if LABELS[0] == "yes" else "yes"] * 2}
+    assert learned.post("/v1/learn", conflict, Idempotency_Key="k9").status == 409
+    assert learned.post("/v1/learn", body, Idempotency_Key="k9").json["new"] == ["k9/0", "k9/1"]
+
+
+def test_workers_share_the_keys_of_requests(tmp_path):
+    one, other = Repeats(str(tmp_path / "keys")), Repeats(str(tmp_path / "keys"))
+    with one.first("key", "body"), other.first("key", "body"):
+        pass
+    with pytest.raises(Refused, match="another body"), other.first("key", "another"):
+        raise AssertionError
+    with pytest.raises(Refused, match="Move"), other.first("new", "a"):
+        raise Refused(422, "Move")
+    with pytest.raises(Refused, match="try"), one.first("new", "b"):
+        raise Refused(503, "try")  # it may have been learned
+    with pytest.raises(Refused, match="another body"), one.first("new", "c"):
+        raise AssertionError
+    assert os.stat(tmp_path / "keys").st_mode & 0o077 == 0
+    (tmp_path / "text").write_text("no database, but something else" * 40)
+    for path in ("text", "none/keys"):
+        with pytest.raises(SourceError, match="Idempotency-Keys"):
+            Repeats(str(tmp_path / path))
 
 
 def test_another_label_is_a_conflict_that_relabel_solves(learned):

@@ -159,7 +159,8 @@ PARAMETERS: dict[str, Schema] = {
     "Idempotency-Key": {
         "in": "header",
         "schema": {"type": "string", "minLength": 1, "maxLength": 255},
-        "description": "Names the rows of a body without ids: KEY/0, KEY/1, …",
+        "description": "Names the rows of a body without ids: KEY/0, KEY/1, … A key belongs to one "
+        "body: with another one it is refused.",
     },
 }
 

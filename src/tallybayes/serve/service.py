@@ -17,7 +17,13 @@ import warnings
 from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import (
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+    suppress,
+)
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
@@ -48,6 +54,7 @@ from tallybayes.serve.bodies import (
 )
 from tallybayes.serve.counters import Counters
 from tallybayes.serve.openapi import described, operation
+from tallybayes.serve.repeats import Repeats
 from tallybayes.serve.served import TEXT, ModelSource, Served
 from tallybayes.serve.tokens import Token, Tokens
 from tallybayes.threads import set_num_threads
@@ -89,6 +96,8 @@ class Settings:
         What is taken.
     audit : str or None
         The file of the audit log; None is the logger ``tallybayes.audit``.
+    keys : str or None
+        The file of Idempotency-Keys that were used; None is that of the tokens with ``.keys``.
     workers : int
         How many processes answer.
     counters : str or None
@@ -102,6 +111,7 @@ class Settings:
     public: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     audit: str | None = None
+    keys: str | None = None
     workers: int = 1
     counters: str | None = None
     worker: int = 0
@@ -334,6 +344,9 @@ class Service:
         self._pool = ThreadPoolExecutor(max(2, min(8, os.cpu_count() or 2)), "tallybayes")
         self._reader = ThreadPoolExecutor(1, "tallybayes-refresh")
         self.source = settings.source()
+        self._repeats: Repeats | None = None
+        if settings.tokens is not None and self.source.store is not None:
+            self._repeats = Repeats(settings.keys or f"{settings.tokens}.keys")
         self._read()
         self._page, self._page_policy = _page()
         self._router = self._application()
@@ -684,8 +697,8 @@ class Service:
         how = {"needs": ("row", "label"), "allows": allows, "names": call.query, "known": known}
         found = call.rows(self.limits, **how)
         labels, ids = found.beside["label"], found.beside.get("id")
-        if ids is None:
-            key = call.headers.get(b"idempotency-key", b"").decode("latin-1")
+        key = call.headers.get(b"idempotency-key", b"").decode("latin-1")
+        if key or ids is None:
             if not 0 < len(key) <= MAX_KEY or not key.isascii() or not key.isprintable():
                 raise Refused(
                     422,
@@ -693,9 +706,12 @@ class Service:
                     f"{MAX_KEY} printable characters, so that a repeated request counts once: give "
                     "one of them",
                 )
-            ids = [f"{key}/{i}" for i in range(len(labels))]
+            ids = ids or [f"{key}/{i}" for i in range(len(labels))]
         subjects = found.beside.get("subject")
-        with self._audited("learn", call, ids=ids, subjects=subjects) as outcome:
+        with (
+            self._once(key, call),
+            self._audited("learn", call, ids=ids, subjects=subjects) as outcome,
+        ):
             learned = store.learn(
                 _for_store(store, found.rows),
                 labels,
@@ -748,6 +764,14 @@ class Service:
         self.counters.happened("relabelled", len(changed.changed))
         lists = {"changed": changed.changed, "unchanged": changed.unchanged}
         return _json({**lists, "version": str(changed.version)})
+
+    def _once(self, key: str, call: Call) -> AbstractContextManager[None]:
+        """Refuses a request whose Idempotency-Key came with another body; see :class:`Repeats`."""
+        if not key or self.tokens is None or self._repeats is None:
+            return nullcontext()
+        query: bytes = call.request.scope["query_string"]
+        body = sha256(b"%b %b" % (query, call.body)).hexdigest()
+        return self._repeats.first(self.tokens.hashed(key), self.tokens.hashed(body))
 
     def _store(self) -> Any:
         """The store.
