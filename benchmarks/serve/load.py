@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import socket
@@ -18,23 +19,60 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Load", "empty_handler", "free_port", "loaded", "memory", "process", "request"]
+__all__ = [
+    "EMPTY",
+    "RIVER",
+    "Load",
+    "ask",
+    "free_port",
+    "handler",
+    "loaded",
+    "memory",
+    "process",
+    "request",
+]
 
 EMPTY = """
+answer = json.loads(sys.argv[2])
+
+def predict(document):
+    return answer
+"""
+"""A handler that parses what comes and writes the same JSON as the service."""
+
+RIVER = """
+from river import naive_bayes, preprocessing
+
+model = preprocessing.OneHotEncoder() | naive_bayes.MultinomialNB()
+
+def predict(document):
+    found = [model.predict_proba_one(row) for row in document["rows"]]
+    return {"predictions": [{"label": max(p, key=p.get), "probabilities": p} for p in found]}
+
+def learn(document):
+    for row, label in zip(document["rows"], document["labels"]):
+        model.learn_one(row, label)
+    return {"new": len(document["rows"])}
+"""
+"""A model of river, which is in memory alone."""
+
+HANDLERS = """
 import json, sys
 import uvicorn
 from fastapi import FastAPI, Request, Response
 
-answer, app = json.loads(sys.argv[2]), FastAPI()
+app = FastAPI()
+{functions}
 
 @app.post("/v1/predict")
-async def empty(request: Request):
-    json.loads(await request.body())
+async def ask(request: Request):
+    answer = predict(json.loads(await request.body()))
     return Response(json.dumps(answer).encode(), media_type="application/json")
 
-@app.get("/healthz")
-async def health():
-    return {}
+@app.post("/v1/learn")
+async def teach(request: Request):
+    answer = learn(json.loads(await request.body()))
+    return Response(json.dumps(answer).encode(), media_type="application/json")
 
 uvicorn.run(app, port=int(sys.argv[1]), http="h11", access_log=False, log_level="warning")
 """
@@ -42,11 +80,13 @@ uvicorn.run(app, port=int(sys.argv[1]), http="h11", access_log=False, log_level=
 
 @dataclass
 class Load:
-    """What a load has found: answers a second, latencies in ms, and how often each status came."""
+    """What a load has found: answers a second, latencies in ms, processor time of the server for
+    an answer in µs, and how often each status came."""
 
     rate: float
     p50: float
     p99: float
+    cpu: float
     statuses: dict[int, int]
 
 
@@ -63,6 +103,18 @@ def free_port() -> int:
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         return int(sock.getsockname()[1])
+
+
+def ask(port: int, path: str, document: Any, token: str = "") -> Any:
+    """One answer as JSON."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    connection.request("POST", path, json.dumps(document), headers)
+    answer = connection.getresponse()
+    body = json.loads(answer.read())
+    assert answer.status == 200, body
+    connection.close()
+    return body
 
 
 @contextmanager
@@ -84,9 +136,9 @@ def process(port: int, *words: str) -> Iterator[int]:
         running.wait(60)
 
 
-def empty_handler(port: int, answer: Any) -> tuple[str, ...]:
-    """What starts the empty handler."""
-    return ("-c", EMPTY, str(port), json.dumps(answer))
+def handler(port: int, functions: str, answer: Any = None) -> tuple[str, ...]:
+    """What starts a handler of FastAPI; `answer` is that of an empty one."""
+    return ("-c", HANDLERS.replace("{functions}", functions), str(port), json.dumps(answer))
 
 
 def memory(pid: int) -> float:
@@ -95,8 +147,15 @@ def memory(pid: int) -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-def loaded(port: int, sent: bytes, *, connections: int, seconds: float) -> Load:
+def _processor_seconds(pid: int) -> float:
+    """Of a process, since it began."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def loaded(port: int, pid: int, sent: bytes, *, connections: int, seconds: float) -> Load:
     """Asks over some connections, each of which sends when it has its answer."""
+    spent = _processor_seconds(pid)
     end, lock = time.perf_counter() + seconds, threading.Lock()
     statuses: Counter[int] = Counter()
     times: list[float] = []
@@ -126,9 +185,10 @@ def loaded(port: int, sent: bytes, *, connections: int, seconds: float) -> Load:
         thread.start()
     for thread in threads:
         thread.join()
+    rate = (statuses.total() - statuses[0]) / (time.perf_counter() - begin)
+    cpu = (_processor_seconds(pid) - spent) / max(1, statuses.total() - statuses[0]) * 1e6
     p50, p99 = np.quantile(times, [0.5, 0.99]) * 1e3
-    answered = statuses.total() - statuses[0]
-    return Load(answered / (time.perf_counter() - begin), p50, p99, dict(sorted(statuses.items())))
+    return Load(rate, p50, p99, cpu, dict(sorted(statuses.items())))
 
 
 def _answer(sock: socket.socket) -> tuple[int, bool]:
