@@ -7,6 +7,7 @@ import io
 import json
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ from tallybayes.text import TextNB
 ALL = ("predict", "explain", "learn", "forget", "admin")
 ARROW = "application/vnd.apache.arrow.stream"
 LINES = "application/x-ndjson"
+PATIENCE = 60.0  # seconds
 
 
 def table(n: int = 300, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
@@ -155,6 +157,15 @@ class Client:
             return found
 
 
+def caught_up(client, version):
+    """The model when it has a version; by the clock, because a machine may be slow."""
+    end = time.monotonic() + PATIENCE
+    while int((found := client.get("/v1/model").json)["version"]) < int(version):
+        assert time.monotonic() < end, found
+        time.sleep(0.02)
+    return found
+
+
 @contextmanager
 def running(settings: Settings) -> Iterator[tuple[int, Service]]:
     """A service in a thread of this process: its port, and itself."""
@@ -198,15 +209,21 @@ def serving(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.fixture(scope="session")
 def storing(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Starts services over new stores that run until the end of the block."""
+    """Starts services, over new stores or that of a URL, that run until the end of the block."""
 
     @contextmanager
     def start(
-        model: Any = None, *, limits: Limits | None = None, ledger: Any = "rows", **how: Any
+        model: Any = None,
+        *,
+        url: str | None = None,
+        limits: Limits | None = None,
+        ledger: Any = "rows",
+        **how: Any,
     ) -> Iterator[Client]:
         folder = tmp_path_factory.mktemp("store")
-        url = str(folder / "mail.db")
-        store.open(url, create=model or NaiveBayes(), ledger=ledger).close()
+        if url is None:
+            url = str(folder / "mail.db")
+            store.open(url, create=model or NaiveBayes(), ledger=ledger).close()
         tokens = Tokens(folder / "tokens.json")
         token = tokens.make("test", ALL)
         limits = limits or Limits(rate=1e6)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from serve.conftest import ARROW, LINES, rows_of, stream_of, table
+from serve.conftest import ARROW, LINES, caught_up, rows_of, stream_of, table
 from tallybayes import NaiveBayes, store
 from tallybayes.errors import SourceError
 from tallybayes.serve.bodies import Refused
@@ -21,16 +20,6 @@ from tallybayes.text import TextNB
 FRAME, LABELS = table(60, seed=3)
 ROWS, LABELS = rows_of(FRAME), LABELS.tolist()
 IDS = [f"m{i}" for i in range(len(ROWS))]
-PATIENCE = 60.0  # seconds
-
-
-def caught_up(client, version):
-    """The model when it has a version; by the clock, because a machine may be slow."""
-    end = time.monotonic() + PATIENCE
-    while int((found := client.get("/v1/model").json)["version"]) < int(version):
-        assert time.monotonic() < end, found
-        time.sleep(0.02)
-    return found
 
 
 @pytest.fixture

@@ -211,7 +211,7 @@ def _headed(answer: Response) -> Response:
 
 def _for_store(store: Any, rows: Any) -> Any:
     """Rows as the store takes them: of a model of documents, strings."""
-    if not store._documents:
+    if not store.learns_documents:
         return rows
     given = rows if isinstance(rows, list) else rows.to_pylist()
     for i, row in enumerate(given):
