@@ -87,12 +87,18 @@ def test_a_person_predicts_explains_learns_and_forgets(page):
         page.wait_for_timeout(20)
     page.click("#learn")
     says(page, "was learned before")
+    page.locator("#forget").scroll_into_view_if_needed()
+    box = page.locator("#status").bounding_box()
+    assert 0 <= box["y"] <= 844 - box["height"]  # what it says is seen where it was asked
     page.click("#forget")
     says(page, "Forgotten")
     while rows(page) != before:
         page.wait_for_timeout(20)
     page.click("#forget")
     says(page, "nothing changed")
+    page.fill("#id", "")
+    page.click("#forget")
+    says(page, "Enter the id")
     assert page.evaluate("globalThis.stays") == 1
     assert (
         page.evaluate("localStorage.length + sessionStorage.length + document.cookie.length") == 0
