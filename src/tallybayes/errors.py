@@ -334,6 +334,13 @@ class LabelConflict(StoreError):
         self.id, self.label, self.learned = id, label, learned
 
 
+class RequestConflict(StoreError):
+    """A request was sent again with other content; nothing of the call was counted.
+
+    Cure: give each request a name of its own, and send it again only as it was.
+    """
+
+
 class UnfinishedForget(StoreError):
     """Rows are forgotten and no longer counted, but a file still holds their bytes.
 

@@ -24,7 +24,7 @@ TIMES = [NOW - timedelta(days=i) for i in range(40)]
 def now(monkeypatch: Any) -> list[float]:
     """What the clock says, in seconds."""
     found = [NOW.timestamp()]
-    monkeypatch.setattr("tallybayes.store.store.clock.time", lambda: found[0])
+    monkeypatch.setattr("tallybayes.store.reading.clock.time", lambda: found[0])
     return found
 
 

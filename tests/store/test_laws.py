@@ -11,24 +11,37 @@ from hypothesis.stateful import run_state_machine_as_test
 from servers.postgres import Server
 from store.machine import StoreLaws
 
-STEPS = settings(max_examples=15, stateful_step_count=25, deadline=None)
 pytestmark = pytest.mark.filterwarnings("ignore::tallybayes.errors.TallyWarning")
+
+
+def run(laws: type[StoreLaws], n_examples: int) -> None:
+    """Runs a state machine as often as its statements leave time for."""
+    given = settings(max_examples=n_examples, stateful_step_count=25, deadline=None)
+    run_state_machine_as_test(laws, settings=given)
 
 
 class DocumentLaws(StoreLaws):
     documents = True
 
 
-def test_a_file_holds_the_rows_that_survive() -> None:
-    run_state_machine_as_test(StoreLaws, settings=STEPS)
+class LawsWithoutRows(StoreLaws):
+    ledger = "ids"
 
 
-def test_a_file_holds_the_documents_that_survive() -> None:
-    run_state_machine_as_test(DocumentLaws, settings=STEPS)
+@pytest.mark.parametrize(
+    ("laws", "n_examples"), [(StoreLaws, 15), (DocumentLaws, 8), (LawsWithoutRows, 8)]
+)
+def test_a_file_holds_what_survives(laws: type[StoreLaws], n_examples: int) -> None:
+    run(laws, n_examples)
 
 
-def test_a_database_holds_the_rows_that_survive(postgres_server: Server) -> None:
-    class DatabaseLaws(StoreLaws):
+@pytest.mark.parametrize(
+    ("laws", "n_examples"), [(StoreLaws, 6), (DocumentLaws, 3), (LawsWithoutRows, 3)]
+)
+def test_a_database_holds_what_survives(
+    postgres_server: Server, laws: type[StoreLaws], n_examples: int
+) -> None:
+    class DatabaseLaws(laws):  # type: ignore[misc, valid-type]
         def __init__(self) -> None:
             super().__init__()
             self.schemas = ExitStack()
@@ -40,4 +53,4 @@ def test_a_database_holds_the_rows_that_survive(postgres_server: Server) -> None
             super().teardown()
             self.schemas.close()
 
-    run_state_machine_as_test(DatabaseLaws, settings=STEPS)
+    run(DatabaseLaws, n_examples)

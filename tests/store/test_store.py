@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tallybayes import NaiveBayes, TextNB, WeightedNaiveBayes, load, store
-from tallybayes.errors import LabelConflict, StoreError
+from tallybayes.errors import LabelConflict, RequestConflict, StoreError
 
 ROWS = [{"sky": "grey", "wind": 3.0}, {"sky": "blue", "wind": 1.5}, {"sky": "grey", "wind": None}]
 LABELS = ["rain", "dry", "rain"]
@@ -33,6 +33,31 @@ def test_an_id_counts_once_and_under_one_label(tmp_path: Path) -> None:
             days.learn([ROWS[0], ROWS[0]], ["dry", "dry"], ids=["new", "a"])
         assert days.model() == before
         assert days.learn(ROWS[:2], ["dry", "dry"], ids=["new", "new"]).repeated == ["new"]
+
+
+@pytest.mark.parametrize("where", ["a file", "a database"])
+def test_a_request_counts_once_and_has_one_content(
+    tmp_path: Path, where: str, request: pytest.FixtureRequest
+) -> None:
+    url = tmp_path / "x.db" if where == "a file" else request.getfixturevalue("postgres_url")
+    ids = ["order-7/0", "order-7/1", "order-7/2"]
+    with store.open(url, create=NaiveBayes()) as days:
+        assert days.learn(ROWS, LABELS, request="order-7").new == ids
+        assert days.learn(ROWS, LABELS, request="order-7").repeated == ids
+        for rows, labels in [
+            (ROWS[:2], LABELS[:2]),
+            (ROWS + ROWS[:1], LABELS + LABELS[:1]),
+            (ROWS[::-1], LABELS),
+            (ROWS, ["dry", "dry", "rain"]),
+        ]:
+            with pytest.raises(RequestConflict, match="'order-7' was learned with other content"):
+                days.learn(rows, labels, request="order-7")
+        assert days.model() == NaiveBayes().fit(ROWS, LABELS)
+        days.forget(ids=ids[:1])
+        assert days.learn(ROWS, LABELS, request="order-7").forgotten == ids[:1]
+        assert days.learn(ROWS[:1], LABELS[:1], request="order-8").new == ["order-8/0"]
+        assert days.summary()["forgotten_ids"] == 1
+        assert days.verify().rows == 3
 
 
 def test_another_process_sees_what_is_learned_relabelled_and_forgotten(tmp_path: Path) -> None:

@@ -5,14 +5,7 @@
 
 from __future__ import annotations
 
-from tallybayes.store.store import (
-    Backup,
-    Forgotten,
-    Learned,
-    Relabelled,
-    Store,
-    Verified,
-    open,
-)
+from tallybayes.store.results import Backup, Forgotten, Learned, Relabelled, Verified
+from tallybayes.store.store import Store, open
 
 __all__ = ["Backup", "Forgotten", "Learned", "Relabelled", "Store", "Verified", "open"]

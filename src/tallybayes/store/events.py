@@ -25,6 +25,7 @@ __all__ = [
     "Event",
     "decoded_label",
     "decoded_rows",
+    "digest_of",
     "encoded_label",
     "encoded_rows",
     "hashed",
@@ -48,7 +49,7 @@ class Event(NamedTuple):
     Parameters
     ----------
     id, subject : bytes or None
-        Keyed hashes.
+        Keyed hashes. The event of a request has the digest of its content as its subject.
     time : float
         Seconds since 1970.
     label : str or None
@@ -391,7 +392,7 @@ def hashed(value: Any, key: bytes, what: str) -> bytes:
     key : bytes
         The key of the store.
     what : str
-        "id" or "subject", which makes hashes of one text differ.
+        "id", "subject" or "request", which makes hashes of one text differ.
 
     Returns
     -------
@@ -422,6 +423,27 @@ def hashed(value: Any, key: bytes, what: str) -> bytes:
     keyed.update(text)
     found: bytes = keyed.digest()
     return found
+
+
+def digest_of(request: str, content: Sequence[Any]) -> bytes:
+    """What tells the content of a request from that of another one, 16 bytes.
+
+    Parameters
+    ----------
+    request : str
+        The name of the request. It is the key of the digest and is not kept, so that nobody who
+        lacks it can try contents.
+    content : sequence
+        Lists of bytes, strings and numbers.
+
+    Returns
+    -------
+    bytes
+        BLAKE2b, keyed.
+    """
+    key = blake2b(request.encode("utf-8", "surrogatepass"), digest_size=32).digest()
+    text = repr(content).encode("utf-8", "surrogatepass")
+    return blake2b(text, digest_size=16, key=key, person=b"request").digest()
 
 
 @lru_cache

@@ -327,6 +327,14 @@ class Fold:
         of_classes = tally.documents if self.declaration.documents else tally.classes.count
         return float(of_classes.sum())
 
+    def weights(self) -> dict[Any, float]:
+        """What the rows of each label weigh."""
+        if self.counts is None:
+            return {}
+        return dict(
+            zip(self.counts.classes_.tolist(), self.counts.class_count_.tolist(), strict=True)
+        )
+
     def equals(self, other: Fold, *, whole: bool) -> bool:
         """Whether both hold the same counts.
 

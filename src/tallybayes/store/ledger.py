@@ -17,7 +17,7 @@ and a reader stops before the oldest that is still open (`horizon`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, NamedTuple
 
@@ -31,6 +31,7 @@ __all__ = [
     "FORMAT",
     "Changes",
     "Duplicate",
+    "Kept",
     "Ledger",
     "LostConnection",
     "Overtaken",
@@ -91,6 +92,35 @@ class Changes(NamedTuple):
     parts: list[bytes]
 
 
+class Kept(NamedTuple):
+    """A row of the ledger.
+
+    Parameters
+    ----------
+    key : int
+        By which the ledger finds it.
+    id, subject : bytes or None
+        Keyed hashes.
+    v : int
+        Its number.
+    label : str or None
+        JSON; None of a tombstone.
+    weight, time : float
+        Of the event.
+    row : bytes or None
+        The encoded row.
+    """
+
+    key: int
+    id: bytes | None
+    subject: bytes | None
+    v: int
+    label: str | None
+    weight: float
+    time: float
+    row: bytes | None
+
+
 class Ledger(ABC):
     """A database, within a transaction of one of its contexts.
 
@@ -143,8 +173,8 @@ class Ledger(ABC):
         """What is wrong with the files; None where nothing is."""
 
     @abstractmethod
-    def ids_in(self, column: str, hashes: Sequence[bytes]) -> Iterator[tuple[Any, ...]]:
-        """(key, id, v, label, weight, time, row) of rows by id or by subject, locked."""
+    def found_by(self, column: str, hashes: Sequence[bytes]) -> list[Kept]:
+        """Rows by "id" or by "subject", locked until the transaction ends."""
 
     @abstractmethod
     def erase(self) -> str | None:
@@ -273,15 +303,21 @@ class Ledger(ABC):
             for id_, subject, time, label, weight, row in found
         ]
 
-    def older(self, time: float) -> list[tuple[Any, ...]]:
-        """Rows that are older, as :meth:`ids_in` finds them."""
-        return list(
-            self.run(
-                f"SELECT {self.key}, id, v, label, weight, time, row FROM tally_ledger "
-                "WHERE label IS NOT NULL AND time < ?" + self.for_update,
-                (time,),
-            ).fetchall()
-        )
+    def older(self, time: float) -> list[Kept]:
+        """Rows that are counted and older, locked."""
+        return self.kept("label IS NOT NULL AND time < ?", (time,))
+
+    def kept(self, condition: str, values: Sequence[Any]) -> list[Kept]:
+        """Rows of the ledger that meet a condition, locked, in the order of their keys."""
+        found = self.run(
+            f"SELECT {self.key}, id, subject, v, label, weight, time, row FROM tally_ledger "
+            f"WHERE {condition} ORDER BY {self.key}{self.for_update}",
+            values,
+        ).fetchall()
+        return [
+            Kept(key, _bytes(id_), _bytes(subject), v, label, weight, time, _bytes(row))
+            for key, id_, subject, v, label, weight, time, row in found
+        ]
 
     def drop_ids(self, time: float) -> None:
         """Removes tombstones without an id, and those that are older."""
@@ -301,8 +337,13 @@ class Ledger(ABC):
             ).fetchall()
         )
 
-    def count_learned(self) -> int:
-        """Counts up how often weights were learned on rows."""
+    def learned(self) -> bytes:
+        """The model that was learned on rows; nothing where there is none."""
+        return self.settings().get("learned", b"")
+
+    def keep_learned(self, model: bytes) -> int:
+        """Keeps a model that was learned on rows; gives how often one was."""
+        self.set("learned", model)
         self.run("UPDATE tally_snapshot SET learned = learned + 1")
         return self.snapshot(counts=False).learned
 
@@ -313,7 +354,10 @@ class Ledger(ABC):
 
     def number_of_tombstones(self) -> int:
         """How many ids of forgotten rows are kept."""
-        statement = "SELECT count(id) - count(label) FROM tally_ledger WHERE id IS NOT NULL"
+        statement = (
+            "SELECT count(*) FROM tally_ledger "
+            "WHERE id IS NOT NULL AND label IS NULL AND subject IS NULL"
+        )
         return int(self.run(statement).fetchone()[0])
 
     def kept_parts(self, until: int) -> list[bytes]:
@@ -324,26 +368,25 @@ class Ledger(ABC):
         return [bytes(part[0]) for part in found]
 
     # ---- changes ---------------------------------------------------------------------------------
-    def move(self, row: tuple[Any, ...], label: str) -> None:
-        """Gives a row, as :meth:`ids_in` found it, another label."""
-        key, _, was, old = row[:4]
-        v = self.number()
+    def move(self, row: Kept, label: str) -> None:
+        """Gives a row another label."""
+        key, v = row.key, self.number()
         self.run(f"UPDATE tally_ledger SET v = ?, label = ? WHERE {self.key} = ?", (v, label, key))
         if self.key == "v":  # the key of the row has changed
             self.run("UPDATE tally_undone SET of = ? WHERE of = ?", (v, key))
             key = v
         self.run(
-            "INSERT INTO tally_undone (v, was, of, label) VALUES (?, ?, ?, ?)", (v, was, key, old)
+            "INSERT INTO tally_undone (v, was, of, label) VALUES (?, ?, ?, ?)",
+            (v, row.v, key, row.label),
         )
 
-    def counted_at(self, row: tuple[Any, ...], version: int) -> str | None:
+    def counted_at(self, row: Kept, version: int) -> str | None:
         """The label with which the counts of a version hold a row; None if they do not."""
-        key, _, v, label = row[:4]
-        if v <= version:
-            return str(label)
+        if row.v <= version:
+            return row.label
         found = self.run(
             "SELECT label FROM tally_undone WHERE of = ? AND was <= ? AND v > ?",
-            (key, version, version),
+            (row.key, version, version),
         ).fetchone()
         return None if found is None else str(found[0])
 

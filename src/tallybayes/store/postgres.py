@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from tallybayes.errors import StoreError
 from tallybayes.store.events import Event
-from tallybayes.store.ledger import FORMAT, Duplicate, Ledger, LostConnection, Overtaken
+from tallybayes.store.ledger import FORMAT, Duplicate, Kept, Ledger, LostConnection, Overtaken
 
 __all__ = ["PostgresLedger"]
 
@@ -240,12 +240,8 @@ class PostgresLedger(Ledger):
     def damage(self) -> str | None:
         return None
 
-    def ids_in(self, column: str, hashes: Sequence[bytes]) -> Iterator[tuple[Any, ...]]:
-        yield from self.run(
-            "SELECT k, id, v, label, weight, time, row FROM tally_ledger "
-            f"WHERE {column} = ANY(?) ORDER BY k FOR UPDATE",
-            (list(hashes),),
-        ).fetchall()
+    def found_by(self, column: str, hashes: Sequence[bytes]) -> list[Kept]:
+        return self.kept(f"{column} = ANY(?)", (list(hashes),))
 
     # ---- the server ------------------------------------------------------------------------------
     def erase(self) -> str | None:

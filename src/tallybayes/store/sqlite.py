@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from tallybayes.errors import StoreError, StoreWarning, warn_user
 from tallybayes.store.events import Event
-from tallybayes.store.ledger import FORMAT, Duplicate, Ledger
+from tallybayes.store.ledger import FORMAT, Duplicate, Kept, Ledger
 
 __all__ = ["SQLiteLedger"]
 
@@ -219,12 +219,8 @@ class SQLiteLedger(Ledger):
         found = self.run("PRAGMA quick_check").fetchone()[0]
         return None if found == "ok" else str(found)
 
-    def ids_in(self, column: str, hashes: Sequence[bytes]) -> Iterator[tuple[Any, ...]]:
-        for value in hashes:
-            yield from self.run(
-                f"SELECT v, id, v, label, weight, time, row FROM tally_ledger WHERE {column} = ?",
-                (value,),
-            ).fetchall()
+    def found_by(self, column: str, hashes: Sequence[bytes]) -> list[Kept]:
+        return [row for value in hashes for row in self.kept(f"{column} = ?", (value,))]
 
     # ---- files -----------------------------------------------------------------------------------
     def erase(self) -> str | None:
