@@ -7,15 +7,17 @@ call that was cut off, that both may be.
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import random
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from functools import partial
+from multiprocessing.connection import Connection
 from typing import Any
+from unittest import mock
 
 from tallybayes import NaiveBayes, store
 from tallybayes.errors import UnfinishedForget
@@ -35,22 +37,26 @@ def label_of(number: int) -> str:
     return "spam" if number % 3 else "ham"
 
 
-def work(url: str, seed: int, first: int) -> None:
+def work(url: str, seed: int, first: int, pipe: Connection) -> None:
     """Learns, forgets, takes snapshots and compacts until it is killed."""
     mine = random.Random(seed)
     live: list[int] = []
+
+    def say(line: str) -> None:
+        os.write(pipe.fileno(), f"{line}\n".encode())
+
     with store.open(url) as mail:
         for begin in range(first, first + 10**6, GROUP):
             ids = list(range(begin, begin + GROUP))
-            print(f"learn {begin}", flush=True)
+            say(f"learn {begin}")
             mail.learn([row_of(i) for i in ids], [label_of(i) for i in ids], ids=ids)
-            print(f"done {begin}", flush=True)
+            say(f"done {begin}")
             live += ids
             if mine.random() < 0.3:
                 gone = mine.sample(live, 3)
-                print("forget " + " ".join(map(str, gone)), flush=True)
+                say("forget " + " ".join(map(str, gone)))
                 _finished(partial(mail.forget, ids=gone))
-                print("done", flush=True)
+                say("done")
                 live = [i for i in live if i not in gone]
             if mine.random() < 0.1:
                 mail.refresh()
@@ -119,35 +125,29 @@ def check_crashes(url: str, n_kills: int, *, n_processes: int = 4, seed: int = 0
     gone: set[int] = set()
     unknown: set[int] = set()
     killed = 0
-    code = "import sys; from benchmarks.store import crashes; "
-    code += "crashes.work(sys.argv[1], *map(int, sys.argv[2:]))"
-    path = os.pathsep.join(sys.path)
+    forking = multiprocessing.get_context("forkserver")  # which imports once for all
+    forking.set_forkserver_preload([__name__])
     while killed < n_kills:
         running = []
         for _ in range(min(n_processes, n_kills - killed)):
-            first = killed * 10**6
-            command = [sys.executable, "-P", "-c", code, url, str(killed), str(first)]
-            running.append(
-                subprocess.Popen(
-                    command, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": path}
-                )
-            )
+            lines, pipe = forking.Pipe(duplex=False)
+            process = forking.Process(target=work, args=(url, killed, killed * 10**6, pipe))
+            with mock.patch.dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)):
+                process.start()
+            pipe.close()
+            running.append((process, os.fdopen(os.dup(lines.fileno()), "rb")))
+            lines.close()
             killed += 1
-        started = []
-        for process in running:  # until each one has begun
-            assert process.stdout is not None
-            started.append(process.stdout.readline())
-        until = time.monotonic() + mine.uniform(0.0, 0.4)
-        time.sleep(max(0.0, until - time.monotonic()))
-        for process in running:
-            process.send_signal(signal.SIGKILL)
+        started = [lines.readline() for _, lines in running]  # until each one has begun
+        time.sleep(mine.uniform(0.0, 0.4))
+        for process, _ in running:
+            process.kill()
             time.sleep(mine.uniform(0.0, 0.02))
-        for process, line in zip(running, started, strict=True):
-            assert process.stdout is not None
-            found = _log(line + process.stdout.read())
-            process.wait()
-            process.stdout.close()
-            assert process.returncode == -signal.SIGKILL, process.returncode
+        for (process, lines), line in zip(running, started, strict=True):
+            with lines:
+                found = _log(line + lines.read())
+            process.join()
+            assert process.exitcode == -signal.SIGKILL, process.exitcode
             counted |= found[0]
             gone |= found[1]
             unknown |= found[2]
