@@ -478,7 +478,7 @@ class StoreWarning(TallyWarning):
 
 
 class StaleWarning(TallyWarning):
-    """Something chosen on rows, such as a calibration, is older than the counts.
+    """Something chosen on rows, such as a calibration, was chosen with other counts.
 
     Cure: call ``reweight`` or ``fit`` with rows that were learned.
 

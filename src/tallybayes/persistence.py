@@ -151,9 +151,10 @@ def write(
         file.write(data)
 
 
-def digest_of(arrays: Iterable[NDArray[Any]]) -> str:
-    """A digest of counts, which depends on the bytes of every array of numbers."""
-    digest = hashlib.blake2b(digest_size=16)
+def digest_of(arrays: Iterable[NDArray[Any]], names: str = "") -> str:
+    """A digest of counts, which depends on the bytes of every array of numbers, and on what names
+    them."""
+    digest = hashlib.blake2b(names.encode(errors="surrogatepass"), digest_size=16)
     for array in arrays:
         if array.dtype.kind in "biuf":
             digest.update(np.ascontiguousarray(array).data)

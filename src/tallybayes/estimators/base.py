@@ -1190,7 +1190,7 @@ class TallyClassifier(Classifier):
         model = self._fitted()
 
         def of_counts() -> str:
-            return digest_of([*model.tally.arrays().values(), model.log_prior])
+            return digest_of([model.log_prior], model.tally.digest())
 
         return model.once("digest", of_counts)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -70,17 +71,16 @@ def _keeps_order(model: TableModel) -> bool:
     return calibration is None or isinstance(calibration, Temperature)
 
 
-def _warn_if_stale(chosen: Chosen, model: TableModel) -> None:
-    """Warns where what was chosen on rows is older than the counts."""
-    if chosen.stale:
-        warn_user(
-            StaleWarning(
-                "calibration or smoothing was not chosen on rows since the counts last changed",
-                "call recalibrate(X, y) with rows that were learned",
-            ),
-            StaleWarning,
-            warned=model.warned,
-        )
+def _warn_of_stale(model: TableModel) -> None:
+    """Warns that what was chosen on rows is older than the counts."""
+    warn_user(
+        StaleWarning(
+            "calibration or smoothing was not chosen on rows since the counts last changed",
+            "call recalibrate(X, y) with rows that were learned",
+        ),
+        StaleWarning,
+        warned=model.warned,
+    )
 
 
 class NaiveBayes(RowByRow):
@@ -140,7 +140,8 @@ class NaiveBayes(RowByRow):
         same after any merge.
     calibrate : {None, "temperature", "isotonic"}, default=None
         Corrects the probabilities by the leave-one-out predictions of the same rows. When more is
-        learned or forgotten the calibration is stale: predictions warn until :meth:`recalibrate`.
+        learned or forgotten the calibration is stale: predictions warn until :meth:`recalibrate`,
+        or until the counts are the same again.
     half_life : float, optional
         Number of rows after which older rows have half their weight. The order of rows then
         matters.
@@ -501,7 +502,8 @@ class NaiveBayes(RowByRow):
     def _fresh(self) -> TableModel:
         """The model, with a warning where what was chosen on rows is older than the counts."""
         model = self._fitted()
-        _warn_if_stale(model.chosen, model)
+        if model.chosen.stale:
+            _warn_of_stale(model)
         return model
 
     def _kept(self, chosen: Chosen) -> Chosen:
@@ -510,8 +512,10 @@ class NaiveBayes(RowByRow):
         calibration = chosen.calibration if self.calibrate is not None else None
         lacking = self._on_rows() and alpha is None
         lacking = lacking or (self.calibrate is not None and calibration is None)
-        made = alpha is not None or calibration is not None
-        return Chosen(alpha, calibration, lacking or (made and chosen.stale))
+        if lacking:
+            return Chosen(alpha, calibration, stale=True)
+        kept = replace(chosen, alpha=alpha, calibration=calibration)
+        return kept if kept.made else Chosen()
 
     def _predicted(self, X: Any) -> Any:
         if _keeps_order(self._fitted()):
@@ -603,7 +607,8 @@ class NaiveBayes(RowByRow):
             return self._fresh()
         model = self._model
         assert isinstance(model, TableModel)
-        _warn_if_stale(model.chosen.after_change(), model)
+        if model.chosen.stale or model.chosen.made:  # rows that wait have been learned
+            _warn_of_stale(model)
         return model
 
     def predict_one(self, x: Any) -> Any:

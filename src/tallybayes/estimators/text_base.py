@@ -27,7 +27,6 @@ from tallybayes.estimators.vectorizer import (
 from tallybayes.explain.explanation import DocumentExplanation, explain_document, top_terms
 from tallybayes.models.documents import TextModel, formula_of
 from tallybayes.models.live_documents import LiveDocuments
-from tallybayes.persistence import digest_of
 from tallybayes.score import Formula
 from tallybayes.sources.document_source import labelled_texts, texts_of
 from tallybayes.tally import TermCounts
@@ -312,7 +311,7 @@ class DocumentClassifier(Classifier):
         return self.leave_one_out(X, y, sample_weight)
 
     def _digest(self) -> str:
-        return digest_of(self.tally_.arrays().values())
+        return self.tally_.digest()
 
     # ---- one document ----------------------------------------------------------------------------
     def predict_one(self, document: str) -> Any:

@@ -78,7 +78,8 @@ class WeightedNaiveBayes(RowByRow):
 
     The counts stay exact when rows are learned, forgotten or merged, and the tables of columns
     follow them. Weights, pairs, corrections, the edges of cells and the smoothing stay as they were
-    learned. They are then stale, and predictions warn until :meth:`reweight`.
+    learned. They are then stale, and predictions warn until :meth:`reweight`, or until the counts
+    are the same again.
 
     Parameters
     ----------

@@ -166,6 +166,7 @@ class _Chosen(NamedTuple):
     stale: bool
     calibration: Literal["Temperature", "Isotonic"] | None
     held: Any
+    counts: str | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -197,6 +198,7 @@ def plain_table(model: TableModel) -> dict[str, Any]:
             "stale": model.chosen.stale,
             "calibration": None if calibration is None else type(calibration).__name__,
             "held": {} if calibration is None else field_values(calibration),
+            **({} if model.chosen.counts is None else {"counts": model.chosen.counts}),
         },
     }
     return table | ({"with_strings": sorted(model.with_strings)} if model.with_strings else {})
@@ -234,7 +236,7 @@ def restore_table(model: TableModel, given: Any) -> None:
     model.seen = Names(held.names, frozenset(firm))
     model.with_strings = frozenset(held.with_strings or ())
     model.reading = fit(Reading, {**held.reading, "declared": declared}, "table.reading")
-    alpha, stale, kind, values = held.chosen
+    alpha, stale, kind, values, made_with = held.chosen
     calibration: Calibration | None = None
     if kind is not None:
         calibration = fit(CALIBRATIONS[kind], values, "calibration")
@@ -244,7 +246,7 @@ def restore_table(model: TableModel, given: Any) -> None:
         need(len(lengths) == (1 if k == 2 else k), "calibration has a curve for each class")
         same = lengths == [len(values) for values in calibration.values]
         need(same and 0 not in lengths, "calibration has a value at each knot")
-    model.chosen = Chosen(alpha, calibration, stale)
+    model.chosen = Chosen(alpha, calibration, stale, counts=made_with)
     _need_declared(model, declared)
 
 

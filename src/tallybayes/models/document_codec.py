@@ -122,6 +122,7 @@ class _Weighted(_Documents):
     reading: Reading
     penalty: Positive | None
     stale: bool
+    learned_with: str | None = None
     weights: _Weights
     unlabelled: Unlabelled | None = None
     ridge: _Ridge | None = None
@@ -177,6 +178,8 @@ def plain_model(estimator: Any) -> tuple[dict[str, Any], Tree]:
         "penalty": None if ridge is None else ridge.penalty,
         "stale": model.stale,
     }
+    if model.learned_with is not None:
+        header["learned_with"] = model.learned_with
     arrays["weights"] = {"bins": learned.weights.weights, "intercept": learned.weights.intercept}
     if model.unlabelled is not None:
         header["unlabelled"] = model.unlabelled._asdict()
@@ -240,7 +243,9 @@ def restored_model(estimator_type: Any, header: dict[str, Any], tree: Tree) -> t
             ridge = Ridge(file.penalty, Features(column, idf), coefficients)
         learned = LearnedDocuments(file.reading, BinWeights(*file.weights), ridge, figures)
         spelling = spelling_of(options.analyzer, options.n_features)
-        model = DocumentModel(counts, spelling, learned, file.stale, file.unlabelled)
+        model = DocumentModel(
+            counts, spelling, learned, file.stale, file.unlabelled, file.learned_with
+        )
         _need_score(model)
     estimator = restored_parameters(estimator_type, file.parameters)
     estimator._take(model, file.options)

@@ -40,6 +40,7 @@ class LiveDocuments:
         model.begin(counts)
         self._counts = counts
         self._reading = model.without_counts()
+        self._learned_with = None if model.needs_reweighting else self._size()
         self._model: TextModel | None = None
         self._names: list[Any] | None = None
 
@@ -73,8 +74,18 @@ class LiveDocuments:
 
     @property
     def needs_reweighting(self) -> bool:
-        """Whether something was learned that depends on counts, which have changed."""
-        return self._counts.has_ridge
+        """Whether something was learned that depends on counts, which have changed. They are
+        compared one by one only if as many documents and terms as before are left."""
+        if not self._counts.has_ridge:
+            return False
+        with self.lock:
+            if self._model is None and self._size() != self._learned_with:
+                return True
+            return self.model().needs_reweighting
+
+    def _size(self) -> tuple[float, int]:
+        """The documents, by weight, and the terms that they hold."""
+        return float(self._counts.documents().sum()), self._counts.n_terms
 
     def learn_one(self, document: Any, label: Any, weight: float) -> bool:
         """Counts a document; False where its class is not known, so that nothing was counted."""

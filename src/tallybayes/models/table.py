@@ -91,17 +91,30 @@ class Chosen:
     stale : bool
     weighting : Weighting, optional
         Of a weighted model.
+    counts : str, optional
+        A digest of the counts that they were made with, once they are stale: with the same counts
+        they are as good as new. None where a choice is lacking.
     """
 
     alpha: float | None = None
     calibration: Calibration | None = None
     stale: bool = False
     weighting: Weighting | None = None
+    counts: str | None = None
 
-    def after_change(self) -> Chosen:
+    @property
+    def made(self) -> bool:
+        """Whether anything was chosen."""
+        return (self.alpha, self.calibration, self.weighting) != (None, None, None)
+
+    def after_change(self, before: TableTally, after: TableTally) -> Chosen:
         """The choices after the counts have changed."""
-        made = (self.alpha, self.calibration, self.weighting) != (None, None, None)
-        return replace(self, stale=True) if made else self
+        if not self.made:
+            return self
+        counts = self.counts if self.stale else before.digest()
+        if counts is not None and counts == after.digest():
+            return replace(self, stale=False, counts=None)
+        return replace(self, stale=True, counts=counts)
 
 
 class MadeChoices(NamedTuple):
@@ -163,7 +176,7 @@ class TableModel(Model):
     def with_tally(self, tally: TableTally) -> Self:
         twin = super().with_tally(tally)
         if tally is not self.tally:
-            twin.chosen, twin.made = self.chosen.after_change(), None
+            twin.chosen, twin.made = self.chosen.after_change(self.tally, tally), None
         return twin
 
     def equals(self, other: Model) -> bool:

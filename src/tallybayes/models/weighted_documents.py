@@ -66,6 +66,9 @@ class DocumentModel:
         Whether the counts have changed since.
     unlabelled : Unlabelled, optional
         What became of unlabelled documents; None where there were none, or they are not counted.
+    learned_with : str, optional
+        Once it is stale, a digest of the counts that it was learned with: with the same counts it
+        is as good as new.
     """
 
     tally: TermCounts
@@ -73,6 +76,7 @@ class DocumentModel:
     learned: LearnedDocuments
     stale: bool = False
     unlabelled: Unlabelled | None = None
+    learned_with: str | None = None
 
     @classmethod
     def fitted(
@@ -155,16 +159,25 @@ class DocumentModel:
             ridge = replace(ridge, features=Features(column, idf))
         else:  # coefficients of other classes cannot be compared
             ridge = None
-        return self._stale(tally, intercept, ridge)
+        return self._recounted(tally, intercept, ridge)
 
-    def _stale(self, tally: TermCounts, intercept: Array, ridge: Ridge | None) -> DocumentModel:
+    def _recounted(self, tally: TermCounts, intercept: Array, ridge: Ridge | None) -> DocumentModel:
         """The same weights of bins with other counts; bins that came since have the weight 0."""
         table, held = term_table(tally, self.spelling), self.learned.weights.weights
         weights = np.zeros(max(table.n_bins, len(held)))
         weights[: len(held)] = held
         learned = replace(self.learned, weights=BinWeights(weights, intercept), ridge=ridge)
-        found = DocumentModel(tally, self.spelling, learned, True, self.unlabelled)
+        made = self.learned_with if self.stale else self._digest()
+        found = DocumentModel(tally, self.spelling, learned, True, self.unlabelled, made)
+        if made is not None and found._digest() == made:
+            found = replace(found, stale=False, learned_with=None)
         return found._with_table(table)
+
+    def _digest(self) -> str:
+        """A digest of the counts, and of what is held for each class and each term."""
+        ridge = self.learned.ridge
+        of_terms = () if ridge is None else (ridge.features.column, ridge.features.idf)
+        return self.tally.digest(self.learned.weights.intercept, *of_terms)
 
     def begin(self, live: LiveTermCounts) -> None:
         """Gives an empty live tally the counts, and tells it how they are read."""
@@ -181,7 +194,8 @@ class DocumentModel:
 
     def without_counts(self) -> DocumentModel:
         """How counts are read; for :meth:`of_live` alone."""
-        return replace(self, tally=self.tally.zero())
+        made = self.learned_with if self.stale else self._digest()
+        return replace(self, tally=self.tally.zero(), stale=True, learned_with=made)
 
     def of_live(self, live: LiveTermCounts) -> DocumentModel:
         """The same weights with the counts of a live tally."""
@@ -189,7 +203,7 @@ class DocumentModel:
         ridge = self.learned.ridge
         if ridge is not None and terms is not None:
             ridge = replace(ridge, features=Features(terms.column, terms.idf))
-        return self._stale(tally, intercept, ridge)
+        return self._recounted(tally, intercept, ridge)
 
     def counted(
         self,

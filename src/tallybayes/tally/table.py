@@ -460,6 +460,21 @@ class TableTally:
             named |= {f"group{i}.{name}": array for name, array in group.arrays().items()}
         return named
 
+    def digest(self) -> str:
+        """Tells this tally from others: equal where columns and levels are, in any order, and all
+        counts bit for bit."""
+        groups = [
+            replace(columns, levels=(np.sort(columns.levels[0]),))
+            if columns.open and columns.levels and columns.n_all is None
+            else columns
+            for columns in self.schema.groups
+        ]
+        if self.schema.by_name:
+            groups.sort(key=lambda columns: repr(columns.key))
+        ordered = self.aligned(replace(self.schema, groups=tuple(groups)))
+        arrays = flat(plain_arrays(ordered.arrays()))
+        return persistence.digest_of(arrays.values(), ordered.schema.fingerprint())
+
     # ---- files -----------------------------------------------------------------------------------
     @classmethod
     def restored(cls, header: dict[str, Any], tree: Tree) -> Self:

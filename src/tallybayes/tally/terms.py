@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.errors import IncompatibleTallies, NegativeTally
-from tallybayes.persistence import Ascending, Shape, Within
+from tallybayes.persistence import Ascending, Shape, Within, digest_of
 from tallybayes.schema import joined_labels, places_among
 from tallybayes.tally.base import ALL, RESIDUE, Rows, Tally, is_nothing, is_residue
 
@@ -166,6 +166,18 @@ class TermCounts:
 
     additive: ClassVar[tuple[str, ...]] = ("documents", "counts")
     squares: ClassVar[tuple[str, ...]] = ()
+
+    def digest(self, *learned: NDArray[Any]) -> str:
+        """Tells this tally, and what was learned beside it, from others: equal where the terms, the
+        labels and, bit for bit, all numbers are."""
+        held: list[NDArray[Any]] = [self.documents, self.start, self.classes, self.counts]
+        if self.sums is not None:
+            held.append(self.sums)
+        if self.terms.dtype.kind == "i":
+            held.append(self.terms)
+        else:
+            held += _kernels.read_terms(self.terms)
+        return digest_of([*held, *learned], repr((self.labels.tolist(), self.pruned)))
 
     @classmethod
     def counted(
