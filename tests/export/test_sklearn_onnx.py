@@ -111,6 +111,17 @@ def test_maps_of_probabilities_by_label():
     np.testing.assert_allclose(found, model.predict_proba(x), rtol=0, atol=3e-5)
 
 
+@pytest.mark.parametrize("labels", [bool, float, np.int32])
+@pytest.mark.parametrize("zipmap", [True, False, "columns"])
+def test_labels_that_are_whole_numbers(labels, zipmap):
+    x, y = rows(50)
+    model = GaussianNB().fit(x, (y > 0).astype(labels))
+    options = {"zipmap": zipmap}
+    label, *_ = run(skl2onnx.to_onnx(model, x[:1], target_opset=OPSET, options=options), {"X": x})
+    assert label.dtype == np.int64
+    assert (label == model.predict(x)).all()
+
+
 def frame(n=300):
     rng = np.random.default_rng(1)
     y = rng.integers(0, 2, n)

@@ -40,7 +40,7 @@ def register_sklearn_onnx() -> None:
     Afterwards `skl2onnx.to_onnx` and `skl2onnx.convert_sklearn` take pipelines with these
     classifiers. They need ``target_opset`` 18 or later, and take the option ``zipmap``. Columns of
     strings are inputs of strings, where "" is a missing value; others are numbers, where NaN is
-    one.
+    one. Labels that are booleans or whole floats become integers, as those of other classifiers do.
 
     Raises
     ------
@@ -70,13 +70,20 @@ def _shapes(operator: Any) -> None:
     from skl2onnx.common import data_types as types
 
     classes, first = operator.raw_operator.classes_, operator.inputs[0]
-    label = {"b": types.BooleanTensorType, "f": types.DoubleTensorType}
-    label |= dict.fromkeys("iu", types.Int64TensorType)
+    label = types.DoubleTensorType if classes.dtype.kind == "f" else types.StringTensorType
+    if _are_whole(classes):
+        label = types.Int64TensorType
     real = type(first.type) is types.DoubleTensorType
     n = first.get_first_dimension()
-    operator.outputs[0].type = label.get(classes.dtype.kind, types.StringTensorType)([n])
+    operator.outputs[0].type = label([n])
     kind = types.DoubleTensorType if real else types.FloatTensorType
     operator.outputs[1].type = kind([n, len(classes)])
+
+
+def _are_whole(classes: Any) -> bool:
+    """Whether labels are whole numbers for sklearn-onnx, as booleans are."""
+    kind = classes.dtype.kind
+    return kind in "biu" or (kind == "f" and bool((classes == np.trunc(classes)).all()))
 
 
 def _converted(scope: Any, operator: Any, container: Any) -> None:
@@ -148,7 +155,10 @@ def _converted(scope: Any, operator: Any, container: Any) -> None:
         attributes = {a.name: helper.get_attribute_value(a) for a in each.attribute}
         renamed[each.output[0]] = node(each.op_type, given, domain=each.domain, **attributes)
     label, proba = (out.full_name for out in operator.outputs)
-    node("Identity", [renamed[LABEL]], label)
+    if _are_whole(model.classes_):
+        node("Cast", [renamed[LABEL]], label, to=TensorProto.INT64)
+    else:
+        node("Identity", [renamed[LABEL]], label)
     real = isinstance(operator.outputs[1].type, types.DoubleTensorType)
     kind = TensorProto.DOUBLE if real else TensorProto.FLOAT
     node("Cast", [renamed[PROBABILITIES]], proba, to=kind)
