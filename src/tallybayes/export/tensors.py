@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 try:
     from onnx import ModelProto as ModelProto
@@ -23,17 +24,21 @@ except ImportError as error:
     ) from error
 
 __all__ = [
+    "MAX_CELLS",
     "ML",
     "ML_VERSION",
     "OPSET",
     "Graph",
     "Tensor",
+    "encoded",
+    "is_unicode",
     "side_by_side",
     "value_info",
 ]
 
 ML, ML_VERSION = "ai.onnx.ml", 4
 OPSET = 18  # the oldest in which every operator takes float64
+MAX_CELLS = 2**28  # numbers of a table: a file has fewer than 2³¹ bytes
 
 
 class Graph:
@@ -175,3 +180,24 @@ def side_by_side(tensors: Sequence[Tensor]) -> Tensor:
 def value_info(name: str, kind: int, width: int | str) -> Any:
     """An input or output (n, width); a string names a width that is known at run time."""
     return helper.make_tensor_value_info(name, kind, ["n", width])
+
+
+def encoded(x: Tensor, keys: Any, values: NDArray[Any], default: float) -> Tensor:
+    """values[i] where x is keys[i], strings or numbers, else the default."""
+    if isinstance(keys, list):
+        known = [key.encode() for key in keys]
+        codes = {"values_int64s": values.tolist(), "default_int64": int(default)}
+        return x.op("LabelEncoder", keys_strings=known, **codes)
+    if not len(keys):
+        return x * 0.0 + default
+    return x.op(
+        "LabelEncoder",
+        keys_tensor=numpy_helper.from_array(keys, "keys"),
+        values_tensor=numpy_helper.from_array(values, "values"),
+        default_tensor=numpy_helper.from_array(values.dtype.type([default]), "default"),
+    )
+
+
+def is_unicode(text: str) -> bool:
+    """Whether UTF-8 has the string: no half of a surrogate pair is in it."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
