@@ -22,10 +22,7 @@ COMMANDS = {
     "readers": ("benchmarks.readers", "which files other readers read as ours, and how fast"),
     "sql": ("benchmarks.sql.command", "scoring in SQL beside predict and nested CASE"),
     "decisions": ("benchmarks.decisions", "prediction sets beside MAPIE, and decisions by cost"),
-    "back-ends": (
-        "benchmarks.back_ends",
-        "models in ONNX, Python and JavaScript",
-    ),
+    "back-ends": ("benchmarks.back_ends", "models in ONNX, Python, JavaScript and SQL"),
     "start": ("benchmarks.start.command", "how soon the command line has answered"),
     "first": ("benchmarks.first.command", "the first prediction of 3,000 columns and 500 classes"),
     "report": ("benchmarks.report.command", "reports by time, size and loading, and pictures"),

@@ -1,23 +1,26 @@
-"""``python -m benchmarks back-ends``: models outside of this package, on the Adult table.
+"""``python -m benchmarks back-ends``: models outside of this package, of a table and of messages.
 
-Every answer is compared with that of the model: labels on each row, probabilities to 1e-12.
+Every answer is compared with that of the model: labels on each row, probabilities to 1e-12. It
+needs the folder TALLYBAYES_DATA.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
+import onnx
 import onnxruntime
 import pandas as pd
 
@@ -25,14 +28,17 @@ import tallybayes
 from benchmarks.accuracy.data import all_data_sets
 from benchmarks.machine import machine_record
 from benchmarks.pages import heading, recorded_command, write_page
-from tallybayes import NaiveBayes, WeightedNaiveBayes
+from benchmarks.text.labelled import SETS
+from tallybayes import NaiveBayes, TextNB, WeightedNaiveBayes
+from tallybayes.tokens.analyzer import MARKS
 
 __all__ = ["main"]
 
 RESULTS = Path(__file__).resolve().parent / "results" / "back-ends.md"
 ROUNDS, TIMED = 25, 2000  # runs over the first rows
-SIZE = 3.0  # the bars: times the model's size,
-SPEED = {"Python": 20.0, "JavaScript": 5.0}  # and µs a row
+SPEED = {"Python": 20.0, "JavaScript": 5.0}
+"""The bars for a row of the Adult table, in µs."""
+TOLERANCE = 1e-12  # of a probability
 
 NODE = """
 import { readFileSync, writeFileSync } from "node:fs";
@@ -63,22 +69,61 @@ def best_of(call: Callable[[], Any]) -> float:
     return min(found)
 
 
-def by_onnx(model: Any, x: pd.DataFrame, path: Path) -> Found:
+def by_onnx(feed: dict[str, Any], path: Path) -> Found:
     """onnxruntime on one thread, all rows at once."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(str(path), options)
-    feed = {}
-    for put in session.get_inputs():
-        column = x[put.name]
-        text = column.fillna("").to_numpy(object) if "string" in put.type else None
-        feed[put.name] = (column.to_numpy(float) if text is None else text)[:, None]
-    labels, proba = session.run(None, feed)
+    found = [session.run(None, part) for part in batches(feed)]
+    labels, proba = (np.concatenate(parts) for parts in zip(*found, strict=True))
     first = {name: column[:TIMED] for name, column in feed.items()}
     return best_of(lambda: session.run(None, first)), labels, proba
 
 
-def by_python(model: Any, rows: list[dict[str, Any]], path: Path) -> Found:
+def batches(feed: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The rows in parts: of documents, a part is as wide as the longest."""
+    n_rows = len(next(iter(feed.values())))
+    for start in range(0, n_rows, TIMED):
+        yield {name: column[start : start + TIMED] for name, column in feed.items()}
+
+
+def columns_of(model: Any, x: pd.DataFrame) -> dict[str, Any]:
+    """The inputs of a table: (n, 1) strings, or numbers."""
+    feed = {}
+    for put in model.to_onnx().graph.input:
+        column = x[put.name]
+        if put.type.tensor_type.elem_type == onnx.TensorProto.STRING:
+            feed[put.name] = column.fillna("").to_numpy(object)[:, None]
+        else:
+            feed[put.name] = column.to_numpy(float)[:, None]
+    return feed
+
+
+def tokens_of(texts: list[str]) -> dict[str, Any]:
+    """The input of documents: (n, most tokens), filled up with ""."""
+    rows = [re.findall(MARKS, text.lower()) for text in texts]
+    tokens = np.full((len(rows), max(map(len, rows))), "", dtype=object)
+    for place, row in zip(tokens, rows, strict=True):
+        place[: len(row)] = row
+    return {"document": tokens}
+
+
+def by_duckdb(model: Any, x: pd.DataFrame, path: Path) -> Found:
+    """A statement in DuckDB, on one thread, all rows at once."""
+    path.write_text(model.to_sql("adult"), encoding="utf-8")
+    connection = duckdb.connect(config={"threads": 1})
+    connection.register("given", x.assign(row=np.arange(len(x))))
+    connection.execute("CREATE TABLE adult AS SELECT * FROM given")
+    statement = model.to_sql("adult", keep=["row"])
+    found = connection.sql(f"SELECT * FROM ({statement}) ORDER BY row").fetchnumpy()
+    labels = np.asarray(found["prediction"], dtype=object)
+    proba = np.stack([found[f"p({label})"] for label in model.classes_.tolist()], axis=1)
+    connection.execute(f"DELETE FROM adult WHERE row >= {TIMED}")
+    seconds = best_of(lambda: connection.sql(statement).fetchnumpy())
+    return seconds, labels, proba
+
+
+def by_python(rows: list[Any], path: Path) -> Found:
     """The module in this process, row by row."""
     module: dict[str, Any] = {"__name__": "written"}
     exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), module)
@@ -88,7 +133,7 @@ def by_python(model: Any, rows: list[dict[str, Any]], path: Path) -> Found:
     return seconds, np.array([predict(row) for row in rows]), proba
 
 
-def by_javascript(node: str, rows: list[dict[str, Any]], path: Path) -> Found:
+def by_javascript(node: str, rows: list[Any], path: Path) -> Found:
     """The module in Node, row by row."""
     folder = path.parent
     script = folder / "run.mjs"
@@ -101,53 +146,55 @@ def by_javascript(node: str, rows: list[dict[str, Any]], path: Path) -> Found:
     return found["seconds"], np.array(found["labels"]), np.array(found["proba"])
 
 
-def by_one_row(model: Any, rows: list[dict[str, Any]]) -> Found:
+def by_one_row(model: Any, rows: list[Any]) -> Found:
     """The model itself, row by row."""
     seconds = best_of(lambda: [model.predict_proba_one(row) for row in rows[:TIMED]])
     proba = np.array([[*model.predict_proba_one(row).values()] for row in rows])
     return seconds, np.array([model.predict_one(row) for row in rows]), proba
 
 
-def measured(x: pd.DataFrame, y: Any, node: str) -> list[dict[str, Any]]:
-    """A record for each model and back end."""
-    tallybayes.set_num_threads(1)
-    rows = [
-        {name: None if value != value else value for name, value in row.items()}
-        for row in x.astype(object).to_dict("records")
-    ]
+def measured(name: str, model: Any, x: Any, y: Any, node: str) -> list[dict[str, Any]]:
+    """A record for each back end of a model of a table, or of documents in a list."""
+    model.fit(x, y)
+    if isinstance(x, list):
+        rows, feed = x, tokens_of(x)
+    else:
+        rows, feed = (
+            x.astype(object).where(x.notna(), None).to_dict("records"),
+            columns_of(model, x),
+        )
+    expected = model.predict(x), model.predict_proba(x)
     found = []
-    job = x["occupation"].fillna("unknown").to_numpy()
-    for name, model, labels in (
-        ("NaiveBayes", NaiveBayes(), y),
-        ("NaiveBayes, 15 classes", NaiveBayes({"occupation": None}), job),
-        ("WeightedNaiveBayes", WeightedNaiveBayes(), y),
-    ):
-        model.fit(x, labels)
-        expected = model.predict(x), model.predict_proba(x)
-        with tempfile.TemporaryDirectory() as folder:
-            saved = Path(folder, "model.tally")
-            model.save(saved)
-            paths = {ending: Path(folder, f"model{ending}") for ending in (".onnx", ".py", ".mjs")}
-            for path in paths.values():
-                model.export(path)
-            size = os.path.getsize(saved)
-            for back_end, path, (seconds, said, proba) in (
-                ("this package, a row", saved, by_one_row(model, rows)),
-                ("onnxruntime", paths[".onnx"], by_onnx(model, x, paths[".onnx"])),
-                ("Python", paths[".py"], by_python(model, rows, paths[".py"])),
-                ("JavaScript", paths[".mjs"], by_javascript(node, rows, paths[".mjs"])),
-            ):
-                record = {
+    with tempfile.TemporaryDirectory() as folder:
+        endings = ("tally", "onnx", "py", "mjs", "sql")
+        saved, graph, module, script, statement = (Path(folder, f"model.{e}") for e in endings)
+        model.save(saved)
+        for path in (graph, module, script):
+            model.export(path)
+        runs: list[tuple[str, Path, Callable[[], Found]]] = [
+            ("this package, a row", saved, lambda: by_one_row(model, rows)),
+            ("onnxruntime", graph, lambda: by_onnx(feed, graph)),
+            ("Python", module, lambda: by_python(rows, module)),
+            ("JavaScript", script, lambda: by_javascript(node, rows, script)),
+        ]
+        if isinstance(x, pd.DataFrame):
+            runs.append(("DuckDB", statement, lambda: by_duckdb(model, x, statement)))
+        for back_end, path, run in runs:
+            seconds, said, proba = run()
+            of_table = isinstance(x, pd.DataFrame)
+            found.append(
+                {
                     "model": name,
                     "back_end": back_end,
-                    "rows": len(x),
+                    "rows": len(rows),
                     "us": seconds / TIMED * 1e6,
-                    "bytes": os.path.getsize(path),
-                    "times": os.path.getsize(path) / size,
+                    "bar": SPEED.get(back_end) if of_table else None,
+                    "bytes": path.stat().st_size,
+                    "times": path.stat().st_size / saved.stat().st_size,
                     "labels": int((said != expected[0]).sum()),
                     "off": float(np.abs(proba - expected[1]).max()),
                 }
-                found.append(record)
+            )
     return found
 
 
@@ -158,16 +205,18 @@ def as_markdown(records: list[dict[str, Any]], command: str, machine: Any) -> st
         *heading("Models outside of this package", command, machine),
         f"- Versions: onnxruntime {onnxruntime.__version__}, Node {node.stdout.strip()}",
         "",
-        f"The Adult table, one thread, the least CPU-seconds of {ROUNDS} runs over {TIMED:,} rows. "
-        "onnxruntime has them at once, the others a row at a time; all rows are compared. "
-        "The size is that of the file, and beside it how many times the model file that is.",
+        f"The Adult table, and the messages of the SMS Spam Collection; one thread, the least "
+        f"CPU-seconds of {ROUNDS} runs over {TIMED:,} rows. onnxruntime and DuckDB have them at "
+        "once, the others a row at a time; all rows are compared. onnxruntime gets tokens of "
+        "messages, the others the messages. The size is that of the file, and beside it how many "
+        "times the model file that is: at most 3 for Python and JavaScript.",
         "",
-        "| model | back end | rows | µs a row | bar | kB | times (≤ 3) | other labels | largest "
+        "| model | back end | rows | µs a row | bar | kB | times | other labels | largest "
         "difference of a probability |",
         "|" + " --- |" * 9,
     ]
     for r in records:
-        bar = SPEED.get(r["back_end"])
+        bar = r["bar"]
         cells = [
             r["model"],
             r["back_end"],
@@ -193,8 +242,8 @@ def main(argv: list[str]) -> int:
     """
     options = argparse.ArgumentParser(
         prog="python -m benchmarks back-ends",
-        description="µs a row and sizes of models in ONNX, Python and JavaScript on the Adult "
-        "table. The exit code is 1 if an answer was wrong.",
+        description="µs a row and sizes of models in ONNX, Python, JavaScript and SQL, on the "
+        "Adult table and on messages. The exit code is 1 if an answer was wrong.",
     )
     options.add_argument("--output", type=Path, default=RESULTS, metavar="FILE")
     asked = options.parse_args(argv)
@@ -204,12 +253,24 @@ def main(argv: list[str]) -> int:
         return 2
     [data] = [d for d in all_data_sets() if d.name == "adult"]
     x, y = data.table
+    x, y = x.rename(columns=str), np.asarray(y)
+    job = x["occupation"].fillna("unknown").to_numpy()
+    [messages] = [each for each in SETS if each.name == "SMS"]
+    fold = next(messages.folds())
+    texts, spam = [*fold.train, *fold.test], [*fold.y, *fold.expected]
     machine = machine_record()
-    records = measured(x.rename(columns=str), np.asarray(y), node)
+    tallybayes.set_num_threads(1)
+    records = [
+        *measured("NaiveBayes", NaiveBayes(), x, y, node),
+        *measured("NaiveBayes, 15 classes", NaiveBayes({"occupation": None}), x, job, node),
+        *measured("WeightedNaiveBayes", WeightedNaiveBayes(), x, y, node),
+        *measured("TextNB, multinomial", TextNB(model="multinomial"), texts, spam, node),
+        *measured("TextNB", TextNB(), texts, spam, node),
+    ]
     page = as_markdown(records, recorded_command("back-ends", argv), machine)
     print(page)
     write_page(asked.output, page, {"back_ends": records, "machine": machine})
-    wrong = [r for r in records if r["labels"] or r["off"] > 1e-12]
+    wrong = [r for r in records if r["labels"] or r["off"] > TOLERANCE]
     for r in wrong:
         print(f"{r['model']} in {r['back_end']} is wrong", file=sys.stderr)
     return 1 if wrong else 0
