@@ -157,7 +157,7 @@ $(package): $(venv)/made
 	@touch $@
 
 $(site): $(package)
-	$(python) $(install) "$$(ls $(wheels)/*.whl)[cli,duckdb,plots,report,sql]"
+	$(python) $(install) "$$(ls $(wheels)/*.whl)[cli,duckdb,onnx,plots,report,sql]"
 	$(python) $(install) --group docs
 	@touch $@
 

@@ -26,7 +26,7 @@ def test_a_python_without_the_extras_is_told_what_to_install(tool, monkeypatch):
     assert "pip install '.[duckdb]'" in tool.missing_modules()
     assert "--group" not in tool.missing_modules()
     monkeypatch.setattr(tool, "find_spec", lambda name: None)
-    assert "pip install '.[cli,duckdb,plots,report,sql]' and" in tool.missing_modules()
+    assert "pip install '.[cli,duckdb,onnx,plots,report,sql]' and" in tool.missing_modules()
     assert "pip install --group docs" in tool.missing_modules()
     monkeypatch.setattr(tool, "find_spec", lambda name: True)
     assert tool.missing_modules() == ""
