@@ -28,6 +28,7 @@ from tallybayes.sources.documents import documents
 from tallybayes.sources.files import csv, files, rows
 from tallybayes.sources.rows import labelled
 from tallybayes.threads import get_num_threads, set_num_threads
+from tallybayes.window import Window
 
 __all__ = [
     "BernoulliNB",
@@ -42,6 +43,7 @@ __all__ = [
     "NaiveBayes",
     "TextNB",
     "WeightedNaiveBayes",
+    "Window",
     "__version__",
     "bayes_rule",
     "collect",

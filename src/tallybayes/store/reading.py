@@ -310,6 +310,47 @@ class Reading:
             fold.add(rows)
             return fold.model(self._learned[1], seconds)
 
+    def by_time(self, hours: float = 1.0) -> dict[float, Any]:
+        """The counts of the events of each step of time, for :meth:`tallybayes.Window.add`.
+
+        Parameters
+        ----------
+        hours : float, default=1.0
+            The length of a step.
+
+        Returns
+        -------
+        dict of float to TableTally
+            By the beginning of a step, in seconds since 1970 and in order, the counts of its events
+            that are not forgotten since, with the labels that they have now. Where events age, they
+            weigh as they do at the end of the step.
+
+        Raises
+        ------
+        StoreError
+            If the store counts documents, or keeps no rows.
+        ValueError
+            If a step is not longer than 0.
+        """
+        if not self._keeps_rows or self.learns_documents:
+            what = "keeps ids alone" if not self._keeps_rows else "counts documents"
+            raise StoreError(f"by_time counts rows of tables by their time, and this store {what}")
+        if not 0.0 < hours < math.inf:
+            raise ValueError(f"hours is a length of time above 0, got {hours!r}")
+        self.refresh()
+        length, rows = 3600.0 * hours, dict[int, list[Any]]()
+        with self._read_lock, self._reader.reading():
+            for row in self._reader.rows():
+                rows.setdefault(math.floor(row[3] / length), []).append(row)
+            folds = {step: self._empty_fold(self._reader) for step in sorted(rows)}
+        for step, fold in folds.items():
+            fold.add(rows[step])
+        return {
+            step * length: fold.model(None, (step + 1) * length).tally_
+            for step, fold in folds.items()
+            if fold.counts is not None
+        }
+
     # ---- the ledger again ------------------------------------------------------------------------
     def snapshot(self) -> bool:
         """Write the counts that were read last, from which other processes then begin.
