@@ -21,6 +21,7 @@ COMMANDS = {
     "sources": ("benchmarks.scale.sources", "learning from Parquet and CSV beside decoding them"),
     "readers": ("benchmarks.readers", "which files other readers read as ours, and how fast"),
     "sql": ("benchmarks.sql.command", "scoring in SQL beside predict and nested CASE"),
+    "drift": ("benchmarks.drift", "what moved, and class shares, from counts"),
     "decisions": ("benchmarks.decisions", "prediction sets beside MAPIE, and decisions by cost"),
     "back-ends": ("benchmarks.back_ends", "models in ONNX, Python, JavaScript and SQL"),
     "start": ("benchmarks.start.command", "how soon the command line has answered"),

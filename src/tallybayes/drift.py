@@ -28,7 +28,7 @@ from scipy.special import chdtrc
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.schema import joined_labels
 from tallybayes.tables.columns import frame, text_of_number
-from tallybayes.tally import GridCounts, LevelCounts, TableTally
+from tallybayes.tally import GridCounts, TableTally
 
 __all__ = ["UNLABELLED", "ColumnDrift", "Comparison", "compare"]
 
@@ -81,10 +81,10 @@ class ColumnDrift:
     went: tuple[str, ...]
     p_moved: float
     p_within: float | None
-    q_moved: float = 1.0
-    q_within: float | None = None
-    log_loss_old: float | None = None
-    log_loss_new: float | None = None
+    q_moved: float
+    q_within: float | None
+    log_loss_old: float | None
+    log_loss_new: float | None
 
 
 @dataclass(frozen=True)
@@ -212,44 +212,44 @@ def compare(old: Any, new: Any) -> Comparison:
     labels: list[Any] = [UNLABELLED]
     if labelled:
         labels = joined_labels(a.schema.classes, b.schema.classes).tolist()
-    counts = [_by_class(t.classes.count[:, None], t, labels)[:, 0] for t in (a, b)]
     units = [_unit(t) for t in (a, b)]
-    found, left_out = [], dict[str, str]()
+    names, cells, left_out = list[str](), list[Cells](), dict[str, str]()
     mine, theirs = columns_of(a), columns_of(b)
     for name in dict.fromkeys([*mine, *theirs]):
         if name not in mine or name not in theirs:
             left_out[name] = f"only the {'new' if name in theirs else 'old'} counts have it"
             continue
-        cells = cells_of(mine[name], theirs[name])
-        if isinstance(cells, str):
-            left_out[name] = cells
+        of_both = cells_of(mine[name], theirs[name])
+        if isinstance(of_both, str):
+            left_out[name] = of_both
             continue
-        titles, of_a, of_b, named = cells
-        both = [_by_class(part, t, labels) for part, t in ((of_a, a), (of_b, b))]
-        found.append(_drift(name, titles, both, counts, units, labelled, named))
-    if not found:
+        names.append(name)
+        cells.append(of_both)
+    if not names:
         raise IncompatibleTallies(
             "two tallies are compared column by column, and these have no column of levels or "
             f"numbers in common: {list(mine)} and {list(theirs)}"
         )
-    moved = q_values([c.p_moved for c in found])
-    within: Sequence[float | None] = [None] * len(found)
-    if labelled:
-        within = q_values([c.p_within if c.p_within is not None else 1.0 for c in found])
-    adjusted = [
-        ColumnDrift(**{**vars(c), "q_moved": q, "q_within": w})
-        for c, q, w in zip(found, moved, within, strict=True)
-    ]
-    shares = [count / count.sum() for count in counts]
+    counts = [_by_class(t.classes.count[:, None], t, labels)[:, 0] for t in (a, b)]
     effective = [count / unit for count, unit in zip(counts, units, strict=True)]
+    sides = [
+        _by_class(np.hstack(parts), t, labels) / unit
+        for parts, t, unit in zip(
+            zip(*(c[1:3] for c in cells), strict=True), (a, b), units, strict=True
+        )
+    ]
+    found = _drifts(names, cells, sides, effective, labelled)
+    shares = [count / count.sum() for count in counts]
     return Comparison(
         rows_old=float(counts[0].sum()),
         rows_new=float(counts[1].sum()),
         classes=dict(zip(labels, zip(*(s.tolist() for s in shares), strict=True), strict=True))
         if labelled
         else {},
-        p_classes=_g_test([np.stack(effective)]) if labelled else None,
-        columns=tuple(sorted(adjusted, key=lambda c: -c.psi)),
+        p_classes=float(_g_tests(np.stack(effective)[:, None], np.zeros(1, np.intp))[0])
+        if labelled
+        else None,
+        columns=tuple(sorted(found, key=lambda c: -c.psi)),
         left_out=left_out,
     )
 
@@ -293,35 +293,41 @@ def columns_of(tally: TableTally) -> dict[str, dict[str, Any]]:
     return found
 
 
-def cells_of(
-    mine: dict[str, Any], theirs: dict[str, Any]
-) -> tuple[list[str], Array, Array, bool] | str:
-    """Names of the cells, their counts in both, and whether they are levels; or why there are
-    none."""
+Cells = tuple[list[str], Array, Array, bool]
+"""Names of the cells of a column, their counts (n_classes, n_cells) in both tallies, and whether
+they are levels."""
+
+
+def cells_of(mine: dict[str, Any], theirs: dict[str, Any]) -> Cells | str:
+    """The cells of a column in both tallies; or why there are none."""
     for kind, parts in (("terms", "text"), ("sums", "counts that share a total"), ("cross", "")):
         if kind in mine or kind in theirs:
             return f"{parts or 'numbers that are counted together'}: not compared by cells"
     titles: list[str] = []
     counts: list[list[Array]] = [[], []]
-    named = False
+    named = "levels" in mine or "levels" in theirs
     if "grid" in mine or "grid" in theirs:
         grids = [side["grid"][0] if "grid" in side else None for side in (mine, theirs)]
-        bounds, binned = _bins(grids[0], grids[1], len(_any_class(mine)), len(_any_class(theirs)))
-        titles += bounds
-        for side, part in zip(counts, binned, strict=True):
-            side.append(part)
-    if "levels" in mine or "levels" in theirs:
-        named = True
-        sides = [side.get("levels") for side in (mine, theirs)]
-        levels = list(dict.fromkeys(v for side in sides if side is not None for v in side[1] or ()))
+        titles, binned = _bins(grids[0], grids[1], len(_any_class(mine)), len(_any_class(theirs)))
+        counts = [[part] for part in binned]
+    if named:
+        nothing: tuple[Any, list[str]] = (None, [])
+        sides = [side.get("levels", nothing) for side in (mine, theirs)]
+        levels = sides[0][1]
+        if sides[1][1] != levels:
+            levels = list(dict.fromkeys([*levels, *sides[1][1]]))
         place = {level: i for i, level in enumerate(levels)}
-        for of_side, held, where in zip(counts, sides, (mine, theirs), strict=True):
-            cells = np.zeros((len(_any_class(where)), len(levels)))
-            if held is not None:
-                assert isinstance(held[0], LevelCounts)
-                cells[:, [place[level] for level in held[1]]] = held[0].counts
-            of_side.append(cells)
-        titles += [str(level) for level in levels]
+        for of_side, (group, own), where in zip(counts, sides, (mine, theirs), strict=True):
+            if own == levels and group is not None:
+                of_side.append(group.counts)
+                continue
+            part = np.zeros((len(_any_class(where)), len(levels)))
+            if group is not None:
+                part[:, [place[level] for level in own]] = group.counts
+            of_side.append(part)
+        titles = titles + list(map(str, levels))
+    if len(counts[0]) == 1:
+        return titles, counts[0][0], counts[1][0], named
     return titles, np.hstack(counts[0]), np.hstack(counts[1]), named
 
 
@@ -363,89 +369,137 @@ def _bins(
     return titles, [np.add.reduceat(part, first, axis=1) for part in wide]
 
 
-# ---- figures of a column -------------------------------------------------------------------------
-def _drift(
-    name: str,
-    titles: list[str],
-    both: list[Array],
-    counts: list[Array],
-    units: list[float],
-    labelled: bool,
-    named: bool,
-) -> ColumnDrift:
-    """What moved in a column of counts (n_classes, n_cells)."""
-    effective = [part / unit for part, unit in zip(both, units, strict=True)]
-    whole = [part.sum(axis=0) for part in effective]
-    missing = [
-        np.maximum(count / unit - part.sum(axis=1), 0.0)
-        for count, unit, part in zip(counts, units, effective, strict=True)
-    ]
-    shares = [part / max(float(part.sum()), 1e-300) for part in whole]
-    smooth = [(part + ADDED) / (part.sum() + ADDED * len(part)) for part in whole]
-    middle = 0.5 * (shares[0] + shares[1])
-    with_missing = [np.column_stack([p, m]) for p, m in zip(effective, missing, strict=True)]
-    log_loss: list[float | None] = [None, None]
-    if labelled:
-        learned = effective[0] + ADDED
-        log_posterior = np.log(learned / learned.sum(axis=0))
-        log_loss = [
-            float(-(part * log_posterior).sum() / part.sum()) if part.sum() > 0.0 else None
-            for part in effective
-        ]
-    there = [[t for t, n in zip(titles, part, strict=True) if n > 0.0] for part in whole]
-    return ColumnDrift(
-        name=name,
-        cells=tuple(titles),
-        old=tuple(shares[0].tolist()),
-        new=tuple(shares[1].tolist()),
-        psi=float(((smooth[1] - smooth[0]) * np.log(smooth[1] / smooth[0])).sum()),
-        js=0.5 * sum(_divergence(share, middle) for share in shares),
-        missing_old=_share(missing[0], counts[0] / units[0]),
-        missing_new=_share(missing[1], counts[1] / units[1]),
-        came=tuple(t for t in there[1] if t not in there[0]) if named else (),
-        went=tuple(t for t in there[0] if t not in there[1]) if named else (),
-        p_moved=_g_test([np.stack([part.sum(axis=0) for part in with_missing])]),
-        p_within=_g_test([np.stack(rows) for rows in zip(*with_missing, strict=True)])
-        if labelled
-        else None,
-        log_loss_old=log_loss[0],
-        log_loss_new=log_loss[1],
-    )
+FIGURES = (
+    *("psi", "js", "missing_old", "missing_new", "p_moved", "p_within", "q_moved", "q_within"),
+    *("log_loss_old", "log_loss_new"),
+)
+"""Fields of :class:`ColumnDrift`, in the order in which they are computed."""
 
 
-def _share(part: Array, whole: Array) -> float:
-    return float(part.sum() / whole.sum())
+# ---- figures of all columns, whose cells stand side by side --------------------------------------
+def _drifts(
+    names: list[str], cells: list[Cells], sides: list[Array], rows: list[Array], labelled: bool
+) -> list[ColumnDrift]:
+    """What moved in each column.
 
-
-def _divergence(p: Array, m: Array) -> float:
-    """Σ p·ln(p / m), in nats."""
-    some = p > 0.0
-    return float((p[some] * np.log(p[some] / m[some])).sum())
-
-
-def _g_test(tables: Sequence[Array]) -> float:
-    """The p-value of no difference between the two rows of each table (2, n_cells), together.
-
-    Cells with few rows expected are tested together; a table with nothing to compare is left out.
+    Parameters
+    ----------
+    names : list of str
+    cells : list of Cells
+    sides : list of float64 arrays (n_classes, n_all_cells)
+        The effective rows of each cell of the old and the new counts, column by column.
+    rows : list of float64 arrays (n_classes,)
+        All effective rows of both.
+    labelled : bool
     """
-    statistic, freedom = 0.0, 0
-    for table in tables:
-        rows = table.sum(axis=1)
-        if not (rows > 0.0).all():
-            continue
-        few = table.sum(axis=0) * rows.min() / rows.sum() < MIN_EXPECTED
-        cells = table[:, ~few]
-        if few.any():
-            cells = np.column_stack([cells, table[:, few].sum(axis=1)])
-        cells = cells[:, cells.sum(axis=0) > 0.0]
-        expected = rows[:, None] * cells.sum(axis=0) / rows.sum()
-        some = cells > 0.0
-        statistic += 2.0 * float((cells[some] * np.log(cells[some] / expected[some])).sum())
-        freedom += cells.shape[1] - 1
-    return float(chdtrc(freedom, max(statistic, 0.0))) if freedom else 1.0
+    sizes = np.array([len(titles) for titles, *_ in cells])
+    start = np.concatenate([[0], np.cumsum(sizes)])
+    ends = start[1:] + np.arange(len(sizes))  # of each column, where its missing values stand
+    real = np.ones(int(start[-1]) + len(sizes), dtype=bool)
+    real[ends] = False
+    first = start[:-1] + np.arange(len(sizes))  # the first cell of each column
+
+    def by_column(of_cells: Array) -> Array:
+        return np.asarray(np.add.reduceat(of_cells, first, axis=-1))
+
+    full = np.zeros((2, len(rows[0]), len(real)))
+    for of_all, side, n in zip(full, sides, rows, strict=True):
+        of_all[:, real] = side
+        of_all[:, ends] = np.maximum(n[:, None] - by_column(of_all), 0.0)
+    both = np.asarray(full * real)  # without missing values
+    whole = both.sum(axis=1)
+    totals = by_column(whole)
+    column = np.repeat(np.arange(len(sizes)), sizes + 1)
+    shares = whole / np.maximum(totals, 1e-300)[:, column]
+    smooth = (whole + ADDED) / (totals + ADDED * sizes)[:, column]
+    psi = by_column((smooth[1] - smooth[0]) * np.log(smooth[1] / smooth[0]) * real)
+    middle = shares.mean(axis=0)
+    js = 0.5 * by_column(_times_log_ratio(shares, middle)).sum(axis=0)
+    missing = full[:, :, ends].sum(axis=1) / np.array([n.sum() for n in rows])[:, None]
+    moved = _g_tests(full.sum(axis=1, keepdims=True), first)
+    within: list[Any] = [None] * len(sizes)
+    q_within: list[Any] = within
+    log_loss: list[list[Any]] = [within, within]
+    if labelled:
+        within = _g_tests(full, first).tolist()
+        q_within = q_values(within)
+        learned = both[0] + ADDED
+        log_posterior = np.log(learned / learned.sum(axis=0))
+        lost = by_column(-(both * log_posterior).sum(axis=1)) / np.maximum(totals, 1e-300)
+        log_loss = [
+            [v if n > 0.0 else None for v, n in zip(*of_side, strict=True)]
+            for of_side in zip(lost.tolist(), totals.tolist(), strict=True)
+        ]
+    there = whole > 0.0
+    changed = by_column(((there[0] != there[1]) & real).astype(np.float64)) > 0.0
+    of_cells = shares[:, real].tolist()
+    figures = zip(
+        *(psi.tolist(), js.tolist(), *missing.tolist(), moved.tolist(), within),
+        *(q_values(moved), q_within, *log_loss),
+        strict=True,
+    )
+    found = []
+    for j, of_column in enumerate(figures):
+        titles, _, _, named = cells[j]
+        at = slice(int(start[j]), int(start[j + 1]))
+        came, went = list[str](), list[str]()
+        if named and changed[j]:
+            seen = there[:, first[j] : ends[j]].tolist()
+            came = [t for t, old, new in zip(titles, *seen, strict=True) if new and not old]
+            went = [t for t, old, new in zip(titles, *seen, strict=True) if old and not new]
+        found.append(
+            ColumnDrift(
+                name=names[j],
+                cells=tuple(titles),
+                old=tuple(of_cells[0][at]),
+                new=tuple(of_cells[1][at]),
+                **dict(zip(FIGURES, of_column, strict=True)),
+                came=tuple(came),
+                went=tuple(went),
+            )
+        )
+    return found
 
 
-def q_values(p_values: Sequence[float]) -> list[float]:
+def _times_log_ratio(p: Array, m: Array) -> Array:
+    """p·ln(p / m), 0 where p is."""
+    ratio = np.divide(p, m, out=np.ones_like(p), where=p > 0.0)
+    return np.asarray(p * np.log(ratio))
+
+
+def _g_tests(tables: Array, first: NDArray[np.intp]) -> Array:
+    """The p-values of no difference between two sides, of each column over all groups of rows.
+
+    Cells with few rows expected are tested together; a group without rows on a side is left out.
+
+    Parameters
+    ----------
+    tables : float64 array (2, n_groups, n_cells)
+        Effective rows.
+    first : intp array (n_columns,)
+        The first cell of each column, in order.
+    """
+    column = np.repeat(np.arange(len(first)), np.diff(first, append=tables.shape[2]))
+    rows = np.add.reduceat(tables, first, axis=2)
+    used = (rows > 0.0).all(axis=0)
+    of_side = rows / np.maximum(rows.sum(axis=0), 1e-300)
+    total = tables.sum(axis=0)
+    few = total * of_side.min(axis=0)[:, column] < MIN_EXPECTED
+    cells = np.where(few, 0.0, tables)
+    rest = np.add.reduceat(np.where(few, tables, 0.0), first, axis=2)
+    statistic = np.add.reduceat(
+        _times_log_ratio(cells, total * of_side[:, :, column]).sum(axis=0), first, axis=1
+    )
+    statistic += _times_log_ratio(rest, rest.sum(axis=0) * of_side).sum(axis=0)
+    freedom = np.add.reduceat((~few).astype(np.float64), first, axis=1)
+    freedom += (rest.sum(axis=0) > 0.0) - 1.0
+    statistic = 2.0 * (statistic * used).sum(axis=0)
+    freedom = (np.maximum(freedom, 0.0) * used).sum(axis=0)
+    p = chdtrc(np.maximum(freedom, 1.0), np.maximum(statistic, 0.0))
+    return np.where(freedom > 0.0, p, 1.0)
+
+
+def q_values(p_values: Sequence[float] | Array) -> list[float]:
     """q-values: the least false discovery rate at which each would be found."""
     p = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(p)
