@@ -26,6 +26,7 @@ ABOUT = {
     "tallybayes.families": "Families of columns, and priors.",
     "tallybayes.model_files": "Model files together with how their data is read.",
     "tallybayes.plots": "Displays. The gallery shows each with its code.",
+    "tallybayes.privacy": "Counts released with noise, and how they are read.",
     "tallybayes.serve": "A model as a service over HTTP.",
     "tallybayes.sources": "Where rows come from.",
     "tallybayes.store": "Stores: events that processes share, counted once and forgotten by id.",

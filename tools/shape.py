@@ -62,7 +62,7 @@ ESTIMATORS = (
 )
 PUBLIC = (
     *("bayes", "distributions", "errors", "families", "model_files", "plots", "sources", "tally"),
-    *("serve", "store", "testing", "text"),
+    *("privacy", "serve", "store", "testing", "text"),
 )
 """The modules below the package whose ``__all__`` is public."""
 

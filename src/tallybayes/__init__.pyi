@@ -23,6 +23,7 @@ from tallybayes.labels.hierarchy import Hierarchy
 from tallybayes.labels.multi_label import MultiLabel
 from tallybayes.model_files.tables import open_model
 from tallybayes.progress import on_progress, set_progress
+from tallybayes.schema import Schema
 from tallybayes.sources.database_rows import sql, table
 from tallybayes.sources.documents import documents
 from tallybayes.sources.files import csv, files, rows
@@ -41,6 +42,7 @@ __all__ = [
     "MultiLabel",
     "MultinomialNB",
     "NaiveBayes",
+    "Schema",
     "TextNB",
     "WeightedNaiveBayes",
     "Window",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
@@ -13,6 +14,7 @@ from tallybayes import _kernels
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.persistence import Shape, Within, distinct
 from tallybayes.readable import html_table, plain
+from tallybayes.tables.columns import as_text
 
 __all__ = [
     "Columns",
@@ -203,6 +205,34 @@ class SomeLevels(Columns):
         return [*super()._parts(), f"some of {self.n_all}".encode()]
 
 
+NOT_LEVELS = {
+    "moments": ("moments of numbers", "a sum has no bound that holds for any row"),
+    "grid": ("a grid of numbers", "the rows chose its precision"),
+    "cross": ("cross moments of numbers", "a sum has no bound that holds for any row"),
+    "sums": ("sums of numbers", "a sum has no bound that holds for any row"),
+    "terms": ("text", "the rows chose its terms"),
+}
+"""Of the kinds of tally that are no levels, what they are, and why no fixed vector holds them."""
+
+
+def _distinct(given: Iterable[Any], where: str, what: str) -> list[Any]:
+    """Declared values, which are neither missing nor named twice."""
+    values = [] if isinstance(given, str) else list(given)
+    if not values:
+        raise ValueError(f"{where} has no {what}: give a list of them, got {given!r}")
+    seen = set()
+    for value in values:
+        if value is None or not isinstance(value, Hashable) or value != value:
+            raise ValueError(
+                f"{where} has the {what} {value!r}, and a {what} is a string, number, boolean or "
+                "date: missing values are counted without being declared"
+            )
+        if value in seen:
+            raise ValueError(f"{where} has the {what} {value!r} twice: name each once")
+        seen.add(value)
+    return values
+
+
 def _ways(groups: tuple[Columns, ...]) -> dict[str, tuple[str, Columns]]:
     """How each column of a table is counted, in words, and its group; numbers and levels of one
     column, which stand side by side, are one way."""
@@ -251,17 +281,129 @@ class Schema:
     classes : array (n_classes,)
         The class labels, sorted.
     groups : tuple of Columns
+        The columns.
     by_name : bool
         For tables: groups are joined by name and may be added.
     column_names : tuple of str
         For tables: the columns in their order, those without a value too, where that is known. They
         are not what is counted: schemas with other names may be equal.
+    public : bool
+        Whether classes and levels were declared, and not found in rows, so that they tell nothing
+        of any row.
     """
 
     classes: NDArray[Any]
     groups: tuple[Columns, ...]
     by_name: bool = False
     column_names: tuple[str, ...] = ()
+    public: bool = False
+
+    @classmethod
+    def declare(cls, columns: Mapping[str, Iterable[Any]], classes: Iterable[Any]) -> Schema:
+        """The schema of a table of which everything is public knowledge.
+
+        Parameters
+        ----------
+        columns : dict
+            By column, its levels: strings, or values that are counted by their text, as
+            ``Categorical(levels=...)`` takes them. Bins of numbers are levels by their names.
+        classes : iterable
+            The labels.
+
+        Returns
+        -------
+        Schema
+            For :func:`tallybayes.collect`, which counts all of it whether it occurs or not, and
+            refuses whatever else occurs.
+
+        Raises
+        ------
+        ValueError
+            For a column without levels, one that is named twice, a missing value, or fewer than
+            one class.
+        """
+        groups = []
+        for name, given in columns.items():
+            found = [as_text(value) for value in _distinct(given, f"column {name!r}", "level")]
+            levels = np.array(_distinct(found, f"column {name!r}", "level"), dtype=object)
+            groups.append(Columns(kind="levels", names=(name,), levels=(levels,), open=True))
+        labels = _distinct(classes, "the target", "class")
+        try:
+            sorted_labels = np.array(sorted(labels))
+        except TypeError:
+            raise ValueError(
+                f"class labels are of one type, which has an order; got {labels!r}: give all as "
+                "strings or all as whole numbers"
+            ) from None
+        return cls(sorted_labels, tuple(groups), True, tuple(columns), public=True)
+
+    @classmethod
+    def agree(cls, schemas: Iterable[Schema]) -> Schema:
+        """One schema for the counts of several parties, from theirs alone: no row is needed.
+
+        Classes, columns and levels of all are sorted, so every party that has the same schemas
+        finds the same one, in whatever order it took them.
+
+        Parameters
+        ----------
+        schemas : iterable of Schema
+            Such as ``tally.schema`` of each party, whose columns are levels. What they name was
+            found in rows, unless it was declared: the result is public if all of them are.
+
+        Returns
+        -------
+        Schema
+            ``tally.aligned(schema)`` brings the counts of a party to it, and
+            :func:`tallybayes.collect` counts by it.
+
+        Raises
+        ------
+        IncompatibleTallies
+            For no schema, one that is not of a table, a column that is not counted as levels, or
+            labels of different types.
+        """
+        given = list(schemas)
+        if not given:
+            raise IncompatibleTallies("agree takes the schemas of the parties, and got none")
+        joined = given[0]
+        for schema in given[1:]:
+            joined = joined.join(schema)
+        joined.need_levels("agree")
+        groups = []
+        for columns in sorted(joined.groups, key=lambda group: group.names or ()):
+            assert columns.levels is not None
+            levels = np.array(sorted(columns.levels[0].tolist()), dtype=object)
+            groups.append(replace(columns, levels=(levels,)))
+        names = tuple(name for columns in groups for name in columns.names or ())
+        return replace(joined, groups=tuple(groups), column_names=names)
+
+    def need_levels(self, action: str) -> None:
+        """Raise where not every column is counted as levels.
+
+        Parameters
+        ----------
+        action : str
+            What asks for it, for the message.
+
+        Raises
+        ------
+        IncompatibleTallies
+            A ValueError that names the column, and how it is counted.
+        """
+        if not self.by_name:
+            raise IncompatibleTallies(
+                f"{action} takes counts of a table, whose columns have names, such as "
+                "tallybayes.collect gives; these are of an array"
+            )
+        for columns in self.groups:
+            if columns.kind != "levels" or columns.n_all is not None:
+                shown, why = NOT_LEVELS.get(columns.kind, ("some levels", "the others are lost"))
+                raise IncompatibleTallies(
+                    f"{action} takes columns that are counted as levels, and column "
+                    f"{(columns.names or '?')[0]!r} is counted as {shown}: {why}. Declare its "
+                    "levels (numbers: cut them at edges that you choose without the rows, and "
+                    "declare the bins), or leave the column out"
+                )
 
     def _repr_html_(self) -> str:
         """The groups of columns as a table."""
@@ -285,7 +427,23 @@ class Schema:
         return list(dict.fromkeys(name for group in self.groups for name in group.names or ()))
 
     def join(self, other: Schema) -> Schema:
-        """The schema that holds both; classes are joined by label."""
+        """The schema that holds both; classes are joined by label.
+
+        Parameters
+        ----------
+        other : Schema
+            Of the same kind.
+
+        Returns
+        -------
+        Schema
+            Public if both are.
+
+        Raises
+        ------
+        IncompatibleTallies
+            A ValueError: columns that are counted in two ways.
+        """
         classes = self.classes
         if classes.dtype != other.classes.dtype or not np.array_equal(classes, other.classes):
             classes = joined_labels(classes, other.classes)
@@ -293,13 +451,17 @@ class Schema:
             if len(self.groups) != len(other.groups):
                 raise IncompatibleTallies("the models have different groups of columns")
             groups = [a.join(b) for a, b in zip(self.groups, other.groups, strict=True)]
-            return replace(self, classes=classes, groups=tuple(groups))
+            return replace(self, classes=classes, groups=tuple(groups), public=False)
         _need_one_way(self.groups, other.groups)
         theirs = {group.key: group for group in other.groups}
         groups = [g.join(theirs.pop(g.key)) if g.key in theirs else g for g in self.groups]
         names = tuple(dict.fromkeys((*self.column_names, *other.column_names)))
         return replace(
-            self, classes=classes, groups=(*groups, *theirs.values()), column_names=names
+            self,
+            classes=classes,
+            groups=(*groups, *theirs.values()),
+            column_names=names,
+            public=self.public and other.public,
         )
 
     def fingerprint(self) -> str:
@@ -308,6 +470,8 @@ class Schema:
         for group in self.groups:
             for part in group._parts():
                 digest.update(len(part).to_bytes(8, "little") + part)
+        if self.public:
+            digest.update(b"public")
         return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:

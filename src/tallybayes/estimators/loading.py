@@ -12,8 +12,10 @@ from tallybayes.decisions import Scores, costs_by_name
 from tallybayes.errors import ModelFileError
 from tallybayes.estimators.saving import EXTRA, HOMES, SCORES
 from tallybayes.persistence import Label, Tree, Unfit, constructed, fit, need
+from tallybayes.privacy import NoisedTally
 from tallybayes.tally import TableTally
 from tallybayes.tally.saved import is_tally
+from tallybayes.tally.table import NOISED
 from tallybayes.validation import unfitted
 
 Costs = dict[Any, dict[Any, float]]
@@ -55,8 +57,9 @@ def load_with_extra(
     """A model as :func:`load` reads it, and the `extra` that it was saved with (or {})."""
     with persistence.opened(path, "model") as (header, tree):
         if is_tally(header):
+            reads = "NoisedTally" if header["tally"] == NOISED else "TableTally"
             raise ModelFileError(
-                "this is the tally of a table and no model: TableTally.load(path) reads it, and "
+                f"this is the tally of a table and no model: {reads}.load(path) reads it, and "
                 "NaiveBayes.from_tally(tally) makes a model of it"
             )
         estimator, extra, costs = _loaded_model(header, tree)
@@ -76,7 +79,8 @@ def load_or_count(
     with persistence.opened(path, "model or tally") as (header, tree):
         if not is_tally(header):
             return _loaded_model(header, tree)
-        tally = TableTally.restored(header, tree)
+        kind = NoisedTally if header["tally"] == NOISED else TableTally
+        tally = kind.restored(header, tree)
         return _class_of("NaiveBayes").from_tally(tally), {}, None
 
 

@@ -25,12 +25,15 @@ from tallybayes.estimators.one_row import RowByRow, as_row
 from tallybayes.estimators.sources import need_name, rows_of, tables_of
 from tallybayes.explain.explanation import drawn_posteriors, draws_of, table_evidence
 from tallybayes.explain.importances import column_importances, column_tables
+from tallybayes.families.categorical import Categorical
 from tallybayes.families.priors import Estimate
 from tallybayes.models.calibration import Calibration, Method, Temperature, fitted_calibration
 from tallybayes.models.class_weights import by_class
 from tallybayes.models.declarations import Declared, Reading, declared
 from tallybayes.models.rows import Names
 from tallybayes.models.table import Chosen, TableModel
+from tallybayes.privacy import NoisedTally
+from tallybayes.schema import Schema
 from tallybayes.score import Unseen
 from tallybayes.scoring import posterior, posterior_without
 from tallybayes.tables import Table
@@ -238,13 +241,14 @@ class NaiveBayes(RowByRow):
         self.class_weight: dict[Any, float] | Literal["balanced"] | None = class_weight
 
     @classmethod
-    def from_tally(cls, tally: TableTally, **parameters: Any) -> Self:
+    def from_tally(cls, tally: TableTally | NoisedTally, **parameters: Any) -> Self:
         """A model of counts that were made elsewhere.
 
         Parameters
         ----------
-        tally : TableTally
-            Such as :func:`tallybayes.collect` gives, or :attr:`tally_` of another model. It is not
+        tally : TableTally or NoisedTally
+            Such as :func:`tallybayes.collect` gives, or :attr:`tally_` of another model, or counts
+            that were released with noise, which are read with their noise in mind. It is not
             changed. Of a difference, classes, levels and columns that no row holds any more are
             left out, unless they are declared.
         **parameters
@@ -253,7 +257,8 @@ class NaiveBayes(RowByRow):
         Returns
         -------
         NaiveBayes
-            A new model, which learns, forgets and merges as any other.
+            A new model, which learns, forgets and merges as any other; of released counts it
+            does not forget.
 
         Raises
         ------
@@ -262,6 +267,9 @@ class NaiveBayes(RowByRow):
         NegativeTally
             If a count is negative.
         """
+        noised = ""
+        if isinstance(tally, NoisedTally):
+            noised, tally = "; ".join(map(str, tally.guarantees)), tally.read()
         if not isinstance(tally, TableTally) or not tally.schema.by_name:
             raise ValueError(
                 "from_tally takes the TableTally of a table's columns by name, such as "
@@ -275,7 +283,7 @@ class NaiveBayes(RowByRow):
         names = [n for n in dict.fromkeys((*tally.schema.column_names, *names)) if n not in gone]
         seen = Names(names, frozenset(names))
         held = model._hold(counted, seen, declared(model.columns), has_names=True)
-        held.chosen = model._kept(held.chosen)
+        held.chosen, held.noised = model._kept(held.chosen), noised
         return model
 
     def _declared_smoothing(self) -> float:
@@ -880,8 +888,10 @@ def collect(
     target : str, optional
         The column of labels. Without it all rows are of one class, ``"(unlabelled)"``, and
         :func:`compare` tells what moved.
-    columns : "auto", mapping or list of pairs, default="auto"
-        Families by column, as for :class:`NaiveBayes`: they define what is counted.
+    columns : "auto", mapping, list of pairs or Schema, default="auto"
+        Families by column, as for :class:`NaiveBayes`: they define what is counted. Of a
+        :class:`tallybayes.Schema` that was declared or agreed on, its columns are counted as
+        levels, with all that it names, and others are left out.
     sample_weight : str, optional
         The column of weights; 1 by default.
 
@@ -894,7 +904,7 @@ def collect(
     ------
     ValueError
         If the source cannot be read (a SourceError), lacks a column, or holds a value that is not
-        admitted.
+        admitted, such as a level or a class that the schema does not have.
 
     See Also
     --------
@@ -911,6 +921,13 @@ def collect(
     >>> NaiveBayes.from_tally(tally).predict_proba([{"rain": "yes"}]).round(3)
     array([[0.416, 0.584]])
     """
+    if isinstance(columns, Schema):
+        columns.need_levels("collect")
+        families = {
+            (group.names or ())[0]: Categorical(levels=(group.levels or ())[0].tolist())
+            for group in columns.groups
+        }
+        return collect(source, target, families, sample_weight=sample_weight).in_schema(columns)
     model = NaiveBayes(columns)
     if target is not None:
         return model.fit(source, target, sample_weight).tally_

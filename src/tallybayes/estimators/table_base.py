@@ -502,6 +502,7 @@ class TableClassifier(TallyClassifier):
         """Holds what a subtraction has left; raises NegativeTally where more was removed than
         there was. `gone` are the labels of rows that were forgotten."""
         model = self._fitted()
+        model.need_rows_to_forget()
         if self.half_life is not None:
             model.weights_decayed()
         model.settle(rest, model.tally.aligned(rest.schema))
@@ -718,6 +719,7 @@ class TableClassifier(TallyClassifier):
         )
         self._fitted().with_strings |= theirs.with_strings
         self._model.decayed = max(self._model.decayed, theirs.decayed)
+        self._model.noised = "; ".join(filter(None, (mine.noised, theirs.noised)))
         return self
 
     # ---- the classes of rows without labels ------------------------------------------------------

@@ -84,7 +84,12 @@ class Model(ABC):
         What was warned of since the model was fitted; later versions of it share the set.
     class_weight : dict
         By label, what rows were multiplied by when they were counted, where that is not 1.
+    noised : str
+        What was promised of counts that were released with noise, from which rows cannot be taken;
+        empty for counts of rows.
     """
+
+    noised: str = ""
 
     def __init__(self, tally: TableTally, prior: ClassPrior, whose: str) -> None:
         self.tally = tally
@@ -174,6 +179,15 @@ class Model(ABC):
         """log P(c), (n_classes,)."""
         self.need_classes()
         return self.prior.log(self.tally.classes)
+
+    def need_rows_to_forget(self) -> None:
+        """Raises ValueError where the counts are no sum of rows."""
+        if self.noised:
+            raise ValueError(
+                f"this {self.whose} was made of released counts ({self.noised}), and rows cannot "
+                "be taken out of them: what was published stays. Count without those rows, and "
+                "release that from what is left of the budget"
+            )
 
     def need_classes(self) -> None:
         """Raises ValueError where nothing is left to choose from."""

@@ -627,6 +627,7 @@ class _Header:
     declared_classes: Labels | None = None
     class_weight: dict[Label, NonNegative] | None = None
     rounding: _Rounding | None = None
+    noised: str = ""
     extra: dict[str, Any] | None = None
 
 
@@ -657,6 +658,8 @@ def plain_model(estimator: Any) -> tuple[dict[str, Any], Tree]:
         header["declared_classes"] = model.declared_classes
     if model.class_weight:
         header["class_weight"] = model.class_weight
+    if model.noised:
+        header["noised"] = model.noised
     bounds = [getattr(part, "largest", 0.0) for part in model.tally.groups]
     squares = [None if isinstance(bound, float) else bound for bound in bounds]
     if model.decayed or any(bound is not None for bound in squares):
@@ -702,6 +705,7 @@ def restored_model(estimator_type: Any, header: dict[str, Any], tree: Tree) -> t
         model = table
     model.declared_classes = file.declared_classes
     model.class_weight = file.class_weight or {}
+    model.noised = file.noised
     if file.rounding is not None:
         model.decayed, squares = file.rounding
         need(len(squares) == len(tally.groups), "rounding is of each group of columns")

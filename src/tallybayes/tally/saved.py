@@ -34,6 +34,7 @@ __all__ = [
     "plain_groups",
     "plain_terms",
     "restored_parts",
+    "restored_schema",
     "restored_terms",
     "tally_header",
     "term_counts",
@@ -134,6 +135,8 @@ def tally_header(schema: Schema) -> dict[str, Any]:
     }
     if schema.column_names:
         header["column_names"] = schema.column_names
+    if schema.public:
+        header["public"] = True
     return header
 
 
@@ -189,6 +192,23 @@ class _Header(NamedTuple):
     groups: list[Columns]
     by_name: bool
     column_names: Annotated[tuple[str, ...], distinct] = ()
+    public: bool = False
+
+
+def restored_schema(header: Any) -> Schema:
+    """The schema from the header of a file; raises Unfit for one that no columns have."""
+    has_columns = isinstance(header, dict) and {"classes", "groups", "by_name"} <= header.keys()
+    need(has_columns, "it has no counts of columns, as files of tallies and of tables have")
+    given = {name: header[name] for name in _Header._fields if name in header}
+    classes, groups, by_name, column_names, public = fit(_Header, given, "the header")
+    schema = Schema(classes, tuple(groups), by_name, column_names, public)
+    for i, columns in enumerate(schema.groups):
+        _need_columns(columns, f"groups[{i}]")
+    if schema.by_name:
+        _need_names(schema)
+    else:
+        need(len(schema.groups) == 1, "a model of an array has one group of columns")
+    return schema
 
 
 def restored_parts(
@@ -208,20 +228,11 @@ def restored_parts(
     Unfit
         For anything that counting rows cannot give.
     """
-    has_columns = isinstance(header, dict) and {"classes", "groups", "by_name"} <= header.keys()
-    need(has_columns, "it has no counts of columns, as files of tallies and of tables have")
-    given = {name: header[name] for name in _Header._fields if name in header}
-    classes, groups, by_name, column_names = fit(_Header, given, "the header")
-    held, k, tallies = tree.get("group", {}), len(classes), []
+    schema = restored_schema(header)
+    held, k, tallies = tree.get("group", {}), len(schema.classes), []
     need(isinstance(held, dict), "the file has the counts of each group")
-    for i, columns in enumerate(groups):
-        _need_columns(columns, f"groups[{i}]")
+    for i, columns in enumerate(schema.groups):
         tallies.append(_tally(columns, held.get(i, {}), k, f"group{i}"))
-    schema = Schema(classes, tuple(groups), by_name, column_names)
-    if by_name:
-        _need_names(schema)
-    else:
-        need(len(groups) == 1, "a model of an array has one group of columns")
     count = fit(OfClasses, tree.get("class_count"), "class_count", {"n_classes": k})
     need(bool(np.isfinite(count.sum())), "class_count sums to a number")
     squares = tree.get("class_squared_weights")  # files of 0.1.0 lack them: their rows weigh 1

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import persistence
-from tallybayes.errors import IncompatibleTallies, ModelFileError, NegativeTally
+from tallybayes.errors import IncompatibleTallies, ModelFileError, NegativeTally, listed
 from tallybayes.persistence import Tree, Unfit, flat, need, nested
 from tallybayes.readable import html_table
 from tallybayes.schema import Columns, Schema, SomeLevels, places_among
@@ -29,6 +29,7 @@ from tallybayes.tally.saved import plain_arrays, restored_parts, tally_header
 from tallybayes.tally.terms import TextCounts
 
 __all__ = [
+    "NOISED",
     "Group",
     "TableTally",
     "cross_group",
@@ -36,6 +37,7 @@ __all__ = [
     "level_group",
     "number_groups",
     "some_levels_group",
+    "split_vector",
     "zero_tally",
 ]
 
@@ -124,8 +126,41 @@ def cross_group(names: tuple[str, ...], tally: CrossMoments) -> Group:
     return columns, tally
 
 
+def split_vector(vector: Any, n_classes: int, widths: Sequence[int]) -> list[NDArray[np.int64]]:
+    """The parts of a vector of counts, modulo 2⁶⁴.
+
+    Parameters
+    ----------
+    vector : array-like of whole numbers
+    n_classes : int
+    widths : sequence of int
+        How many numbers a class has in each part.
+
+    Returns
+    -------
+    list of int64 arrays (n_classes, width)
+
+    Raises
+    ------
+    ValueError
+        For another length or type.
+    """
+    given = np.asarray(vector)
+    n = n_classes * sum(widths)
+    if given.dtype.kind not in "iu" or given.shape != (n,):
+        raise ValueError(
+            f"the vector of this schema has {n} whole numbers (int64, or uint64 modulo 2⁶⁴); got "
+            f"{given.dtype} numbers of the shape {given.shape}"
+        )
+    numbers = given.astype(np.uint64).view(np.int64) if given.dtype == np.uint64 else given
+    ends = np.cumsum([n_classes * width for width in widths])[:-1]
+    parts = np.split(numbers.astype(np.int64), ends)
+    return [part.reshape(n_classes, width) for part, width in zip(parts, widths, strict=True)]
+
+
 # ---- the tally of a table ------------------------------------------------------------------------
 MAX_SHOWN = 10  # classes that a notebook lists
+NOISED = "NoisedTally"  # what the file of noised counts says that it is
 
 
 def zero_tally(columns: Columns, n_classes: int) -> Tally:
@@ -207,7 +242,8 @@ class TableTally:
     def with_pairs(self, pairs: Iterable[Group]) -> TableTally:
         """The counts of the same rows, with these groups of columns in place of its own."""
         found = list(pairs)
-        schema = replace(self.schema, groups=tuple(columns for columns, _ in found))
+        groups = tuple(columns for columns, _ in found)
+        schema = replace(self.schema, groups=groups, public=False)
         return TableTally(schema, self.classes, tuple(group for _, group in found))
 
     @property
@@ -360,6 +396,53 @@ class TableTally:
         table.schema = schema
         return table
 
+    def in_schema(self, schema: Schema) -> TableTally:
+        """The counts of a schema's columns, in that schema, which names all that they have.
+
+        Parameters
+        ----------
+        schema : Schema
+            Such as :meth:`Schema.declare` or :meth:`Schema.agree` gives. Columns that it does not
+            name are left out, columns that were not counted are missing in every row.
+
+        Returns
+        -------
+        TableTally
+            New counts; they add to those of all others that are in this schema.
+
+        Raises
+        ------
+        IncompatibleTallies
+            A ValueError, for a class, a level or numbers that the schema does not have.
+        """
+        schema.need_levels("in_schema")
+        rule = "the schema names every class and level that was counted"
+        known = schema.classes.tolist()
+        for label in self.schema.classes.tolist():
+            if label not in known:
+                raise IncompatibleTallies(
+                    f"{rule}, and class {label!r} is not among {listed(map(repr, known))}: correct "
+                    "the rows, or declare it"
+                )
+        kept = {columns.names: columns for columns in schema.groups}
+        pairs = [(c, t) for c, t in self.pairs if c.kind == "levels" and c.names in kept]
+        for columns in self.schema.groups:
+            if columns.kind != "levels" and columns.names in kept:
+                replace(self.schema, groups=(columns,)).need_levels("in_schema")
+        for columns, _ in pairs:
+            declared, found = kept[columns.names].levels, columns.levels
+            assert declared is not None
+            assert found is not None
+            levels = set(declared[0].tolist())
+            for level in found[0].tolist():
+                if level not in levels:
+                    raise IncompatibleTallies(
+                        f"{rule}, and column {(columns.names or '?')[0]!r} has {level!r}, which is "
+                        f"not among {listed(map(repr, declared[0].tolist()))}: correct the rows, "
+                        "or declare it"
+                    )
+        return self.with_pairs(pairs).aligned(schema)
+
     def merged(self, other: TableTally) -> TableTally:
         """The tally of both parts' rows, in the joined schema; moments are re-based to this one's
         origin."""
@@ -419,7 +502,7 @@ class TableTally:
             kept = np.flatnonzero(there)
             classes, parts = classes[kept], [part.take(kept) for part in parts]
         table = self._with(parts)
-        table.schema = replace(self.schema, classes=classes, groups=groups)
+        table.schema = replace(self.schema, classes=classes, groups=groups, public=False)
         return table
 
     def weightless_classes(self, without: Iterable[Any] = ()) -> NDArray[Any]:
@@ -475,10 +558,105 @@ class TableTally:
         arrays = flat(plain_arrays(ordered.arrays()))
         return persistence.digest_of(arrays.values(), ordered.schema.fingerprint())
 
+    # ---- a vector of whole numbers, which secure aggregation adds --------------------------------
+    def to_vector(self) -> NDArray[np.int64]:
+        """The counts as a vector of fixed length, which adds modulo 2⁶⁴.
+
+        Parties whose tallies have one schema (:meth:`Schema.agree`) may mask their vectors by
+        random numbers that sum to zero modulo 2⁶⁴: the sum of the masked vectors is that of the
+        counts, bit for bit, and :meth:`from_vector` reads it.
+
+        Returns
+        -------
+        int64 array (n_classes · (1 + n_levels),)
+            Class counts, and then of each column its levels, class by class.
+
+        Raises
+        ------
+        IncompatibleTallies
+            If a column is counted in another way than as levels.
+        ValueError
+            If rows have other weights than 1.
+        """
+        self.schema.need_levels("to_vector")
+        self.need_rows_of_one("to_vector")
+        parts = [self.classes.count, *(g.counts for g in self.groups if isinstance(g, LevelCounts))]
+        return np.concatenate([part.astype(np.int64).ravel() for part in parts])
+
+    @classmethod
+    def from_vector(cls, schema: Schema, vector: Any) -> Self:
+        """The tally of a vector, or of the sum of vectors, that :meth:`to_vector` gave.
+
+        Parameters
+        ----------
+        schema : Schema
+            That of the parties.
+        vector : array-like of whole numbers (n_classes · (1 + n_levels),)
+            uint64 numbers are read modulo 2⁶⁴.
+
+        Returns
+        -------
+        TableTally
+            The counts.
+
+        Raises
+        ------
+        ValueError
+            For another length, or numbers that no rows give, such as those of a sum in which the
+            vector of a party, and with it a mask, is lacking.
+        """
+        schema.need_levels("from_vector")
+        k = len(schema.classes)
+        widths = [int(c.n_levels[0]) for c in schema.groups if c.n_levels is not None]
+        parts = split_vector(vector, k, [1, *widths])
+        sums = [part.sum(axis=1) for part in parts[1:]]
+        if any((part < 0).any() for part in parts) or any((s > parts[0][:, 0]).any() for s in sums):
+            raise ValueError(
+                "from_vector takes counts of rows, and in this vector a count is negative or a "
+                "class has more values in a column than rows: add the vectors of all parties, "
+                "those with the other halves of the masks too"
+            )
+        counted = [part.astype(np.float64) for part in parts]
+        groups = tuple(
+            LevelCounts(np.array([0, n], dtype=np.int64), part)
+            for n, part in zip(widths, counted[1:], strict=True)
+        )
+        return cls(schema, ClassCounts(counted[0][:, 0]), groups)
+
+    def need_rows_of_one(self, action: str) -> None:
+        """Raise where rows that are counted have other weights than 1.
+
+        Parameters
+        ----------
+        action : str
+            What asks for it, for the message.
+
+        Raises
+        ------
+        ValueError
+            It names the class, and the weight of its effective row.
+        """
+        count, squares = self.classes.count, self.classes.squared_weights
+        wrong = (count != np.floor(count)) | (count != squares) | (count < 0.0)
+        for group in self.groups:
+            if isinstance(group, LevelCounts):
+                found = (group.counts != np.floor(group.counts)) | (group.counts < 0.0)
+                wrong |= found.any(axis=1) | (group.totals() > count[:, None]).any(axis=1)
+        if wrong.any():
+            k = int(wrong.argmax())
+            raise ValueError(
+                f"{action} takes counts of rows of weight 1, because a heavier row has more "
+                f"influence than was bounded; class {self.schema.classes.tolist()[k]!r} has the "
+                f"weight {count[k]:.17g} in rows that weigh {self.classes.row_weight[k]:.6g} on "
+                "average: count the rows without sample_weight, and do not scale the counts before"
+            )
+
     # ---- files -----------------------------------------------------------------------------------
     @classmethod
     def restored(cls, header: dict[str, Any], tree: Tree) -> Self:
         """The tally that a file holds, checked; raises Unfit for what no rows give."""
+        if isinstance(header, dict) and header.get("tally") == NOISED:
+            raise Unfit("it holds noised counts: tallybayes.privacy.NoisedTally.load reads them")
         table = cls(*restored_parts(header, tree))
         for columns, group in table.pairs:
             more = table.more_than_rows(group, columns)
