@@ -116,6 +116,8 @@ class DocumentRows(DocumentSource):
                     )
         if self.column is None:
             others = [name for name in names if name != target]
+            if len(others) > 1:
+                others = [name for name in others if name not in self.keep]
             if len(others) == 1:
                 return others[0]
             raise OptionError(

@@ -48,6 +48,17 @@ def left_out():
     return [word for name in ("message", "who", "when") for word in ("--column", f"{name}=none")]
 
 
+def test_documents_are_the_column_that_has_no_other_use(run, days):
+    Path("mail.csv").write_text("message,who,text,spam\n1,ann,win a prize,yes\n2,bob,lunch,no\n")
+    run("store", "init", "mail.db", "--model", "text")
+    used = ("-t", "spam", "--id-column", "message")
+    line = run("store", "learn", "mail.db", "mail.csv", *used, code=2).line
+    assert "has the columns message, who, text, spam: name that of the documents by --text" in line
+    run("store", "learn", "mail.db", "mail.csv", *used, "--subject-column", "who")
+    with store.open("mail.db") as opened:
+        assert opened.model().tally_.terms.tolist()[:2] == ["a", "a prize"]
+
+
 def test_a_store_is_verified_compacted_copied_and_exported(run, days):
     run("store", "init", "days.db", "--column", "sky=categorical", "--keep-ids", "3")
     run("store", "learn", "days.db", "days.csv", *LEARN)
