@@ -11,7 +11,8 @@ WORKERS ?= 2
 .DELETE_ON_ERROR:
 .PHONY: help demo examples test ready lint types layers sanitize unit laws bench clean
 .PHONY: compilers mutants wheel workflows test-lowest test-newest docs docs-open docs-check docs-look links attack
-unexport PYTHONPATH PYTHONHOME
+# without bytecode each of the many processes of the tests compiles all that it imports
+unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 
 venv := .venv
 python := $(venv)/bin/python

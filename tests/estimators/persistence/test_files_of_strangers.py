@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tracemalloc
+from itertools import cycle
 
 import numpy as np
 import pytest
@@ -140,24 +141,23 @@ def test_a_prior_vector_is_not_made_a_matrix():
 
 
 # ---- numbers -------------------------------------------------------------------------------------
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -1.0])
 @pytest.mark.parametrize("kind", KINDS)
-def test_counts_that_are_no_counts(files, refused, kind, value):
-    """Each array of each tally, by itself."""
-    file = files[kind]
+def test_counts_that_are_no_counts(files, refused, kind):
+    """Each array of each tally by itself, with values that are not finite in turn, and negative."""
+    file, odd = files[kind], cycle([np.nan, -np.inf, np.inf])
     for name, tensor in Parts.of(file).tensors.items():
         counts = name in ("class_count", "tally.documents")
         counts |= name.endswith((".counts", ".n", ".sums"))
-        if not name.startswith(("group", "class", "tally.", "ridge.", "weights.")) or (
-            value == -1.0 and not counts
-        ):
+        if not name.startswith(("group", "class", "tally.", "ridge.", "weights.")):
             continue
-        if (name == "class_squared_weights" and value == np.inf) or tensor["dtype"] != "F64":
+        if tensor["dtype"] != "F64":
             continue
-        parts = Parts.of(file)
-        start = tensor["data_offsets"][0]
-        parts.data[start : start + 8] = np.float64(value).tobytes()
-        assert name.split(".")[0] in refused(parts.joined(), trace=np.isnan(value)), name
+        value = -np.inf if name == "class_squared_weights" else next(odd)
+        for wrong in (value, -1.0) if counts else (value,):
+            parts = Parts.of(file)
+            start = tensor["data_offsets"][0]
+            parts.data[start : start + 8] = np.float64(wrong).tobytes()
+            assert name.split(".")[0] in refused(parts.joined(), trace=np.isnan(wrong)), name
 
 
 # ---- the outside ---------------------------------------------------------------------------------
@@ -248,15 +248,14 @@ def test_the_same_model_gives_the_same_bytes_in_every_process(files, tmp_path):
     for name, file in files.items():
         (folder / f"{name}.tally").write_bytes(file)
     own = {name: hashlib.sha256(file).hexdigest() for name, file in files.items()}
-    for seed in ("1", "2"):
-        found = subprocess.run(
-            [sys.executable, "-c", SAVE, folder, tmp_path / "again"],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        assert dict(line.split() for line in found.splitlines()) == own
+    found = subprocess.run(
+        [sys.executable, "-c", SAVE, folder, tmp_path / "again"],
+        env={**os.environ, "PYTHONHASHSEED": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert dict(line.split() for line in found.splitlines()) == own
 
 
 # ---- anything ------------------------------------------------------------------------------------

@@ -104,9 +104,13 @@ ways = st.lists(
 )
 
 
-@pytest.mark.parametrize("options", [*READ, *WEIGHTED], ids=str)
-@settings(max_examples=settings.default.max_examples // 3)
-@given(st.sampled_from([0.3, 0.5, 1.0, 2.7, 60.3]), st.data(), ways)
+@settings(max_examples=2 * settings.default.max_examples)  # of all models together
+@given(
+    st.sampled_from([*READ, *WEIGHTED]),
+    st.sampled_from([0.3, 0.5, 1.0, 2.7, 60.3]),
+    st.data(),
+    ways,
+)
 def test_any_split_is_a_fit_on_documents_that_weigh_less_by_age(options, half_life, data, ways):
     stream = Stream(options, half_life)
     stream.learn(FIRST, one_by_one=False)

@@ -46,6 +46,7 @@ KINDS = [
 ]
 EXACT = [kind for kind in KINDS if not (kind.get("idf") and kind.get("length_normalize"))]
 WHOLE = [kind for kind in KINDS if not {"tf", "length_normalize"} & set(kind)]
+law = settings(max_examples=2 * settings.default.max_examples)  # of all kinds together
 
 
 def text_nb(**options):
@@ -61,9 +62,8 @@ def split(some):
 
 
 # ---- laws ----------------------------------------------------------------------------------------
-@pytest.mark.parametrize("options", EXACT, ids=str)
-@settings(deadline=None, max_examples=15)
-@given(cases, cases)
+@law
+@given(st.sampled_from(EXACT), cases, cases)
 def test_learning_more_merging_and_forgetting_are_fitting_on_what_is_left(options, a, b):
     whole = text_nb(**options).fit(*split(a + b))
     first, second = (text_nb(**options).fit(*split(some)) for some in (a, b))
@@ -82,9 +82,12 @@ def test_learning_more_merging_and_forgetting_are_fitting_on_what_is_left(option
         assert model.tally_ == first.tally_
 
 
-@pytest.mark.parametrize("options", EXACT, ids=str)
-@settings(deadline=None, max_examples=25)
-@given(cases, st.lists(st.sampled_from([0.5, 1.0, 2.0, 3.25]), min_size=9, max_size=9))
+@law
+@given(
+    st.sampled_from(EXACT),
+    cases,
+    st.lists(st.sampled_from([0.5, 1.0, 2.0, 3.25]), min_size=9, max_size=9),
+)
 def test_leave_one_out_is_fitting_on_the_others(options, some, weights):
     x, y = split(some)
     weights = np.array(weights[: len(x)])
@@ -106,9 +109,8 @@ def test_leave_one_out_is_fitting_on_the_others(options, some, weights):
         assert model.log_loss_ == pytest.approx(-(weights @ own) / weights.sum(), rel=1e-9)
 
 
-@pytest.mark.parametrize("options", KINDS, ids=str)
-@settings(deadline=None, max_examples=15)
-@given(cases, st.lists(st.integers(0, 3), min_size=9, max_size=9))
+@law
+@given(st.sampled_from(KINDS), cases, st.lists(st.integers(0, 3), min_size=9, max_size=9))
 def test_a_document_of_weight_w_counts_as_w(options, some, weights):
     weights = np.array(weights[: len(some)])
     repeated = [each for each, w in zip(some, weights, strict=True) for _ in range(w)]
@@ -156,9 +158,8 @@ def test_files_explanations_and_top_terms(options):
 
 
 # ---- known answers -------------------------------------------------------------------------------
-@pytest.mark.parametrize("model", PLAIN)
-@settings(deadline=None, max_examples=40)
-@given(cases, st.sampled_from([1e-3, 0.3, 1.0, 10.0]))
+@law
+@given(st.sampled_from([*PLAIN]), cases, st.sampled_from([1e-3, 0.3, 1.0, 10.0]))
 def test_without_transforms_it_is_scikit_learns_on_counts(model, some, alpha):
     x, y = split(some)
     options = {"token_pattern": MARKS, "ngram_range": (1, 1)}
@@ -175,10 +176,8 @@ def test_without_transforms_it_is_scikit_learns_on_counts(model, some, alpha):
         )
 
 
-@pytest.mark.parametrize("model", ["multinomial", "complement"])
-@pytest.mark.parametrize("transforms", TRANSFORMS, ids=str)
-@settings(deadline=None, max_examples=20)
-@given(cases)
+@law
+@given(st.sampled_from(["multinomial", "complement"]), st.sampled_from(TRANSFORMS), cases)
 def test_with_transforms_it_is_the_pipeline_of_transformers(model, transforms, some):
     x, y = split(some)
     found = text_nb(model=model, **transforms).fit(x, y)
@@ -203,9 +202,8 @@ def test_log_loss_is_that_of_documents_that_are_left_out():
         assert seen < fitted.log_loss_
 
 
-@pytest.mark.parametrize("options", KINDS, ids=str)
-@settings(deadline=None, max_examples=10)
-@given(some=cases, more=cases, weighted=st.booleans())
+@law
+@given(options=st.sampled_from(KINDS), some=cases, more=cases, weighted=st.booleans())
 def test_figures_are_those_of_the_fit_whenever_they_are_asked_for(options, some, more, weighted):
     x, y = split(some)
     weights = np.arange(1.0, len(x) + 1.0) if weighted else None
