@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from types import ModuleType
 from typing import Any
@@ -12,6 +13,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
+import typer.main
+import typer.testing
 from hypothesis import HealthCheck, Phase, settings
 
 from servers.browser import browser as browser
@@ -59,6 +62,33 @@ def _settings_restored():
     yield
     threads._chosen = chosen
     _kernels.use_instruction_set(name)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _commands_are_built_once():
+    """Typer builds the whole command line for each call, which takes longer than most commands."""
+    get_command = functools.cache(typer.main.get_command)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.main, "get_command", get_command)
+        patch.setattr(typer.testing, "_get_command", get_command)
+        yield
+
+
+SERVERS = {"browser", "mysql", "postgres", "postgres_server", "spark"}
+"""Fixtures that start one, and names by which tests are parametrized with one."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that use a server come first: of several workers the first one alone begins with them,
+    so that each server is started once."""
+    items.sort(key=lambda item: not _uses_server(item))
+
+
+def _uses_server(item: pytest.Item) -> bool:
+    assert isinstance(item, pytest.Function)
+    given = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    names = {*item.fixturenames, *(value for value in given if isinstance(value, str))}
+    return bool(names & SERVERS) or item.get_closest_marker("xdist_group") is not None
 
 
 _DRAWN_FROM = pytest.StashKey[dict[ModuleType, list[tuple[np.random.Generator, Any]]]]()

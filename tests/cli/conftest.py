@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import shutil
@@ -18,8 +17,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import typer.main
-import typer.testing
 from typer.testing import CliRunner
 
 from tallybayes.cli.app import app
@@ -46,16 +43,6 @@ class Outcome:
         assert len(lines) == 1, self.err
         assert lines[0].startswith("tallybayes: error: ")
         return lines[0]
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _commands_are_built_once():
-    """Typer builds the whole command line for each call, which takes longer than most commands."""
-    get_command = functools.cache(typer.main.get_command)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(typer.main, "get_command", get_command)
-        patch.setattr(typer.testing, "_get_command", get_command)
-        yield
 
 
 @pytest.fixture

@@ -3,12 +3,15 @@ model and a table with labels and probabilities. Databases are the others of thi
 
 from __future__ import annotations
 
+import atexit
 import datetime
 import json
 import re
 import shutil
 import subprocess
 import tempfile
+from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -152,26 +155,40 @@ for await (const line of createInterface({ input: process.stdin })) {
 """
 
 
+@cache
+def _running_node() -> tuple[subprocess.Popen[str], Path]:
+    """Node with the script that scores, for all tests of this process; and a folder of modules."""
+    folder = tempfile.TemporaryDirectory()
+    run = Path(folder.name, "run.mjs")
+    run.write_text(RUN, encoding="utf-8")
+    running = subprocess.Popen(
+        [node(), str(run)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+
+    def end() -> None:
+        running.communicate(timeout=30)
+        folder.cleanup()
+
+    atexit.register(end)
+    return running, Path(folder.name)
+
+
+_numbers = count()
+
+
 class JavaScript(BackEnd):
-    """The module of JavaScript, in Node, which is started once."""
+    """The module of JavaScript, in Node."""
 
     dialect = "javascript"
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = tempfile.TemporaryDirectory()
-        run = Path(self.folder.name, "run.mjs")
-        run.write_text(RUN, encoding="utf-8")
-        self.node = subprocess.Popen(
-            [node(), str(run)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        self.count = 0
+        self.node, self.folder = _running_node()
 
     def scored(self, model: Any, table: pa.Table, name: str, **options: Any) -> Any:
         options.pop("types", None)
         code, _ = model.to_javascript(**options)
-        self.count += 1
-        path = Path(self.folder.name, f"model{self.count}.mjs")
+        path = self.folder / f"model{next(_numbers)}.mjs"
         path.write_text(code, encoding="utf-8")
         rows = [
             [[key, {"days": days(v)} if days(v) is not v else v] for key, v in row.items()]
@@ -192,15 +209,6 @@ class JavaScript(BackEnd):
         answer = self.node.stdout.readline()
         assert answer, "the script of Node ended"
         return json.loads(answer)
-
-    def close(self) -> None:
-        super().close()
-        assert self.node.stdin is not None
-        assert self.node.stdout is not None
-        self.node.stdin.close()
-        self.node.stdout.close()
-        self.node.wait(timeout=30)
-        self.folder.cleanup()
 
 
 def node() -> str:

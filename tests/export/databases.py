@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sqlite3
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ __all__ = [
     "Spark",
     "check_same",
     "scored",
+    "spread",
 ]
 
 ID = "row id"
@@ -261,6 +263,17 @@ DATABASES = [
 
 EVERYWHERE = [*DATABASES, *(pytest.param(kind.dialect, id=kind.dialect) for kind in BACK_ENDS)]
 """Where a test is run that takes the fixture `back_end`."""
+
+
+def spread(cases: Mapping[str, Any]) -> list[Any]:
+    """Parameters `back_end` and another: each case in DuckDB, in one other database in turn, since
+    all databases get the same expression, and in what is no database."""
+    own, *others = DATABASES
+    return [
+        pytest.param(*place.values, case, marks=place.marks, id=f"{place.id}-{name}")
+        for i, (name, case) in enumerate(cases.items())
+        for place in (own, others[i % len(others)], *EVERYWHERE[len(DATABASES) :])
+    ]
 
 
 def with_ids(table: pa.Table) -> pa.Table:

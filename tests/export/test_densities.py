@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from export.databases import check_same, scored
+from export.databases import check_same, scored, spread
 from tallybayes import NaiveBayes
 from tallybayes.families import (
     Gaussian,
@@ -41,25 +41,23 @@ def with_every_pattern(table):
 
 
 WISHART = {2: NormalInverseWishart((0.0, 1.0), 1.0, 5.0, np.diag([1e-6, 1e-3]))}
+GROUPS = {
+    "2": (2, Gaussian(covariance="full")),
+    "4": (4, Gaussian(covariance="full")),
+    "Student-t": (3, Gaussian(covariance="full", estimate="posterior")),
+    "under a prior": (2, Gaussian(covariance="full", prior=WISHART[2], estimate="posterior")),
+}
 
 
 @pytest.mark.filterwarnings("ignore::tallybayes.errors.TallyWarning")
-@pytest.mark.parametrize(
-    ("d", "family"),
-    [
-        (2, Gaussian(covariance="full")),
-        (4, Gaussian(covariance="full")),
-        (3, Gaussian(covariance="full", estimate="posterior")),
-        (2, Gaussian(covariance="full", prior=WISHART[2], estimate="posterior")),
-    ],
-    ids=["2", "4", "Student-t", "under a prior"],
-)
-def test_columns_with_their_covariance_and_every_pattern_of_missing_values(back_end, d, family):
+@pytest.mark.parametrize(("back_end", "group"), spread(GROUPS), indirect=["back_end"])
+def test_columns_with_their_covariance_and_every_pattern_of_missing_values(back_end, group):
+    d, family = group
     table, y = correlated_rows(d)
-    group = tuple(table.column_names)
-    model = NaiveBayes(columns={group: family}).fit(table, y)
+    names = tuple(table.column_names)
+    model = NaiveBayes(columns={names: family}).fit(table, y)
     check_same(back_end, model, with_every_pattern(table))
-    far = {name: pa.array(np.roll(ENDS[:9], 2 * j)) for j, name in enumerate(group)}
+    far = {name: pa.array(np.roll(ENDS[:9], 2 * j)) for j, name in enumerate(names)}
     check_same(back_end, model, pa.table(far), name="far")
 
 
@@ -136,7 +134,9 @@ COUNTS = [
 ]
 
 
-@pytest.mark.parametrize("most", [3, 40, 300, 5000], ids=str)
+@pytest.mark.parametrize(
+    ("back_end", "most"), spread({str(n): n for n in (3, 40, 300, 5000)}), indirect=["back_end"]
+)
 def test_counts_beyond_those_that_were_learned(back_end, most):
     rng = np.random.default_rng(6)
     y = rng.integers(0, 3, N)
@@ -146,7 +146,9 @@ def test_counts_beyond_those_that_were_learned(back_end, most):
     check_same(back_end, model, pa.table({"u": [*map(float, COUNTS), None]}))
 
 
-@pytest.mark.parametrize("most", [20, 90, 300], ids=str)
+@pytest.mark.parametrize(
+    ("back_end", "most"), spread({str(n): n for n in (20, 90, 300)}), indirect=["back_end"]
+)
 def test_chosen_counts_beyond_those_that_were_learned(back_end, most):
     rng = np.random.default_rng(6)
     y = rng.integers(0, 3, 3000)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import tallybayes
-from export.databases import DATABASES, check_same, scored
+from export.databases import DATABASES, check_same, scored, spread
 from tallybayes import (
     BernoulliNB,
     CategoricalNB,
@@ -115,11 +115,11 @@ MODELS = {
 
 
 @pytest.mark.filterwarnings("ignore::tallybayes.errors.TallyWarning")
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(("back_end", "model"), spread(MODELS), indirect=["back_end"])
 def test_tables(back_end, model):
     levels = levels_of(back_end)
     table, y = mixed_rows(levels=levels)
-    fitted = MODELS[model]().fit(table, y)
+    fitted = model().fit(table, y)
     check_same(back_end, fitted, table)
     check_same(back_end, fitted, odd_rows(levels), name="odd")
 
@@ -191,7 +191,9 @@ def test_every_classifier_is_tried():
     assert written - {tallybayes.TextNB} == tried
 
 
-@pytest.mark.parametrize("model", ARRAYS, ids=str)
+@pytest.mark.parametrize(
+    ("back_end", "model"), spread({str(model): model for model in ARRAYS}), indirect=["back_end"]
+)
 def test_arrays(back_end, model):
     numbers, counts, y = arrays()
     x = numbers if isinstance(model, GaussianNB) else counts

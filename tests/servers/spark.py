@@ -19,8 +19,7 @@ LACKING = (
     "Spark needs Java 17 or newer, and there is no program java: run tools/test_programs.sh, or "
     "apt-get install openjdk-17-jre-headless"
 )
-GROUP = "spark"
-on_spark = pytest.mark.xdist_group(GROUP)
+on_spark = pytest.mark.xdist_group("spark")
 
 SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
@@ -87,12 +86,3 @@ def _spark_ends() -> Iterator[None]:
 def spark() -> Any:
     """The session of this process."""
     return session()
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of the session come first: of several workers the first one alone begins with them."""
-    items.sort(key=lambda item: not _uses_session(item))
-
-
-def _uses_session(item: pytest.Item) -> bool:
-    return any(GROUP in mark.args for mark in item.iter_markers("xdist_group"))

@@ -282,12 +282,14 @@ def test_a_model_keeps_so_many_terms_at_most(run, corpus, train):
     assert tally.pruned > model.tally_.pruned
 
 
-@pytest.mark.parametrize(("words", "code", "part"), WRONG)
-def test_what_is_wrong_is_said_in_one_line(run, corpus, words, code, part):
+def test_what_is_wrong_is_said_in_one_line(run, corpus):
     run("fit", "mail")
-    *notes, line = run(*words, code=code).err.splitlines()
-    assert part in line
-    assert all(note.startswith("note: ") for note in notes)
+    there = sorted(corpus.iterdir())
+    for words, code, part in WRONG:
+        *notes, line = run(*words, code=code).err.splitlines()
+        assert part in line, words
+        assert all(note.startswith("note: ") for note in notes), words
+    assert sorted(corpus.iterdir()) == there
 
 
 def test_models_of_tables_refuse_what_is_for_text(run, corpus):
