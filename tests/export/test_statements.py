@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 import pyarrow as pa
@@ -43,9 +44,10 @@ def tables_of(tree: exp.Expression) -> list[exp.Table]:
     return [table for table in tree.find_all(exp.Table) if table.name not in own]
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_each_dialect_is_one_select_of_the_table_alone(models, dialect):
-    for model in models:
+@pytest.mark.parametrize(("dialect", "first"), [*zip(DIALECTS, count())])
+def test_each_dialect_is_one_select_of_the_table_alone(models, dialect, first):
+    for i in (first, first + 2):  # two models in each, and each model in several
+        model = models[i % len(models)]
         statement = model.to_sql(["schema", "rows"], dialect, keep=["day"])
         [tree] = sqlglot.parse(statement, read=dialect)
         assert isinstance(tree, exp.Select)

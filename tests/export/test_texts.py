@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import cycle
 
 import numpy as np
 import pyarrow as pa
@@ -95,8 +96,7 @@ OPTIONS = [
 ]
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize(("options", "n_classes"), [*zip(OPTIONS, cycle([2, 3]))], ids=str)
 def test_models_of_documents(back_end, options, n_classes):
     texts, labels = documents(200, 0)
     odd = odd_texts()

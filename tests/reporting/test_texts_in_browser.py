@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from functools import cache
 
 import numpy as np
 import pytest
@@ -32,6 +33,7 @@ def documents(n: int, seed: int) -> tuple[list[str], list[str]]:
     return found, labels
 
 
+@cache
 def odd_texts() -> list[str]:
     """All characters that have other small letters, and some of all kinds, between letters."""
     rng = np.random.default_rng(5)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tallybayes
@@ -94,9 +94,9 @@ DRAWN = [
 
 # drawn weights may be so light that smoothing outweighs the rows; the properties hold anyway
 @pytest.mark.filterwarnings("ignore::tallybayes.errors.WeightScaleWarning")
-@every_family
 @pytest.mark.parametrize("check", DRAWN, ids=lambda check: check.__name__)
-@given(data=st.data())
+@settings(max_examples=2 * settings.default.max_examples)  # of all families together
+@given(family=st.sampled_from([*ESTIMATORS]), data=st.data())
 def test_drawn_data_have_the_property(check, family, data):
     x, y, weight = data.draw(data_sets(family, min_rows=2))
     repeats = check is checks.check_weights_are_repeats  # it draws weights itself
@@ -105,8 +105,8 @@ def test_drawn_data_have_the_property(check, family, data):
 
 @pytest.mark.filterwarnings("ignore::tallybayes.errors.WeightScaleWarning")
 @pytest.mark.filterwarnings("ignore::tallybayes.errors.RuledOutWarning")
-@every_family
-@given(data=st.data())
+@settings(max_examples=2 * settings.default.max_examples)
+@given(family=st.sampled_from([*ESTIMATORS]), data=st.data())
 def test_without_smoothing_predictions_are_probabilities(family, data):
     drawn = data.draw(data_sets(family))
     plain = {"var_smoothing": 0.0} if family == "gaussian" else {"alpha": 0.0}

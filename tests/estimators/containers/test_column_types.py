@@ -165,7 +165,7 @@ def test_arrays(column, missing):
     if missing or column.kind == "nothing":
         message = message or r"Input X contains NaN: row [03], column 0 \('a'\) holds nan"
     numbers = None if message else np.array([cells, BESIDE], dtype=np.float64).T
-    for NB in ARRAYS:
+    for NB in ARRAYS[::4] if missing else ARRAYS:  # a gap is found by what they share
         refused_or_same(NB, frame, numbers, message)
 
 
