@@ -440,6 +440,15 @@ def test_a_file_predicts_the_same_and_learns_on(base):
     assert loaded == model
 
 
+def test_a_file_holds_numbers_that_rows_with_a_label_lack():
+    x = [{"a": value} for value in (1.0, 2.5, 7.25, 9.0)]
+    model = MultiLabel(NaiveBayes()).fit(x, [["u"], ["u"], [], []])
+    file = io.BytesIO()
+    model.save(file)
+    file.seek(0)
+    assert tallybayes.load(file) == model
+
+
 def test_a_file_of_other_parts_is_refused():
     from tallybayes.estimators.saving import plain_of
     from tallybayes.persistence import write

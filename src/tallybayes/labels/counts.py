@@ -20,7 +20,7 @@ from scipy import sparse
 from tallybayes.engines.arrays import canonical, class_counts, collect_array
 from tallybayes.models.base import same
 from tallybayes.schema import Columns, Schema, places_among
-from tallybayes.tally import CrossMoments, Moments, TableTally, TermCounts, TextCounts
+from tallybayes.tally import CrossMoments, GridCounts, Moments, TableTally, TermCounts, TextCounts
 from tallybayes.tally.base import is_nothing, is_residue
 from tallybayes.tally.sparse import SparseSums
 
@@ -192,6 +192,8 @@ class ColumnLabels:
                 if terms.excess:
                     return True
                 continue
+            if isinstance(every, GridCounts):
+                every, of_labels = every.joined(of_labels)
             held = getattr(of_labels, name)
             most = held.max(axis=0)
             if sparse.issparse(most):

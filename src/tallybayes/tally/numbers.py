@@ -651,7 +651,7 @@ class GridCounts(Tally):
         wide[:, np.searchsorted(keys, self.keys)] = self.counts
         return wide
 
-    def _joined(self, other: Self) -> tuple[Self, Self]:
+    def joined(self, other: Self) -> tuple[Self, Self]:
         """Both tallies on one grid with the cells of both."""
         mine, theirs = self, other
         shift = max(mine.shift, theirs.shift)
@@ -680,7 +680,7 @@ class GridCounts(Tally):
         )
 
     def accumulate(self, other: Self, factor: float = 1.0, rows: Rows = ALL) -> None:
-        mine, theirs = self._joined(other)
+        mine, theirs = self.joined(other)
         mine.counts[rows] += theirs.counts if factor == 1.0 else factor * theirs.counts
         self._become(mine)
 
@@ -690,12 +690,12 @@ class GridCounts(Tally):
         return scaled
 
     def put(self, rows: Rows, other: Self) -> None:
-        mine, theirs = self._joined(other)
+        mine, theirs = self.joined(other)
         mine.counts[rows] = theirs.counts
         self._become(mine)
 
     def settle(self, before: Self, *, decayed: float = 0.0) -> None:
-        mine, was = self._joined(before)
+        mine, was = self.joined(before)
         Tally.settle(mine, was)
         self._become(mine)
 
