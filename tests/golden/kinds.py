@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 import tallybayes
-from tallybayes import NaiveBayes, TextNB, WeightedNaiveBayes, families
+from tallybayes import CostClassifier, NaiveBayes, TextNB, WeightedNaiveBayes, families
 
 __all__ = ["COMMANDS", "KINDS", "TALLIES", "Command", "Kind"]
 
@@ -340,6 +340,85 @@ def pruned(model: Any, x: list[str], y: Any) -> Any:
     return model.prune(4)
 
 
+# ---- decisions, sets, many labels, and trees -----------------------------------------------------
+COSTS = {"no": {"no": 0.0, "yes": 5.0, "ask": 1.0}, "yes": {"no": 1.0, "yes": 0.0, "ask": 1.0}}
+
+
+def around(
+    inside: Any, make_of: Callable[[Any], Any], change: Callable[[Any, Any, Any], Any] | None = None
+) -> Callable[[], Kind]:
+    """A model of the table; `make_of` puts one around it, and `change` comes after its fit."""
+
+    def make() -> Kind:
+        x, y = frame()
+        x = x[["age", "home", "active"]]
+        model = make_of(inside).fit(x, y)
+        return asked_of(model if change is None else change(model, x, y), x, y)
+
+    return make
+
+
+def decided(model: Any, x: pd.DataFrame, y: Any) -> Any:
+    return model.with_costs(COSTS)
+
+
+def compared(model: Any, x: pd.DataFrame, y: Any) -> Any:
+    return model.conformalize(x, y, within="home")
+
+
+def rows_for(inside: Any) -> Kind:
+    """Rows that a classifier takes, with three classes that they depend on."""
+    kind = type(inside).__name__
+    if kind == "TextNB":
+        x, y = messages(3)
+        return Kind(inside, [*x[:N_ASKED], "", "unheard of"], x, y)
+    if kind == "NaiveBayes":
+        x, labels = frame(3)
+        x = x[["age", "home", "active"]]
+        y = np.unique(labels, return_inverse=True)[1]
+        return Kind(inside, asked_of(inside, x, y).asked, x, y)
+    x, y = digits()
+    return Kind(inside, x[:N_ASKED], x, y)
+
+
+def labelled(
+    inside: Any,
+    model: Any,
+    names: list[str],
+    change: Callable[[Any, Any, Any], Any] | None = None,
+) -> Kind:
+    """A model around another one, of labels that are named by class."""
+    _, asked, x, codes = rows_for(inside)
+    y = np.array(
+        [names[(k + (i % 5 == 0)) % 3] for i, k in enumerate(codes.tolist())], dtype=object
+    )
+    model = model.fit(x, y)
+    model = model if change is None else change(model, x, y)
+    return Kind(model, asked, x[20:32], y[20:32])
+
+
+def many(
+    inside: Any, change: Callable[[Any, Any, Any], Any] | None = None, **parameters: Any
+) -> Callable[[], Kind]:
+    """Sets of labels, one of them empty."""
+
+    def make() -> Kind:
+        model = tallybayes.MultiLabel(inside, separator=";", **parameters)
+        return labelled(inside, model, ["a;b", "b;日本", ""], change)
+
+    return make
+
+
+def tree(inside: Any, **parameters: Any) -> Callable[[], Kind]:
+    """Paths of unequal length."""
+
+    def make() -> Kind:
+        model = tallybayes.Hierarchy(inside, **parameters)
+        return labelled(inside, model, ["a/x", "a/y/z", "b"])
+
+    return make
+
+
 # ---- all of them ---------------------------------------------------------------------------------
 def csv(x: pd.DataFrame, y: Any) -> str:
     """The table as a file of another country: semicolons, decimal commas, its own missing value."""
@@ -518,6 +597,19 @@ TEXT: Mapping[str, Callable[[], Kind]] = {
     "part-labelled": part_labelled(unlabelled=0.5),
     "part-labelled-auto": part_labelled(unlabelled="auto", ridge=False),
 }
+LABELS: Mapping[str, Callable[[], Kind]] = {
+    "costs": around(NaiveBayes(), lambda inside: CostClassifier(inside, COSTS)),
+    "costs-weighted": around(WeightedNaiveBayes(parts=1), lambda inside: inside, decided),
+    "sets": around(NaiveBayes(), lambda inside: inside, compared),
+    "sets-weighted": around(WeightedNaiveBayes(parts=1), lambda inside: inside, compared),
+    "many": many(NaiveBayes(), threshold="f1"),
+    "many-arrays": many(tallybayes.MultinomialNB(), smoothing="auto"),
+    "many-documents": many(TextNB(model="multinomial", idf=True), threshold="cost", costs=(1, 3)),
+    "many-stale": many(TextNB(model="bernoulli"), change=more_documents, threshold="f1"),
+    "tree": tree(NaiveBayes()),
+    "tree-arrays": tree(tallybayes.GaussianNB(), concentration=2.0),
+    "tree-documents": tree(TextNB(model="multinomial")),
+}
 TALLIES: Mapping[str, Callable[[], Kind]] = {
     "tallies/table": table(only=WHOLE),
     "tallies/three": table(only=["since", "mixed", "active"], n_classes=3),
@@ -539,6 +631,7 @@ KINDS = {
         "tables": TABLES,
         "weighted": WEIGHTED,
         "text": TEXT,
+        "labels": LABELS,
     }.items()
     for name, make in kinds.items()
 }

@@ -1,9 +1,10 @@
 """Writes a model of each kind, with its answers, for the tests of later versions.
 
-    PYTHONPATH=tests python -P tests/golden/make.py VERSION
+    PYTHONPATH=tests python -P tests/golden/make.py VERSION [FOLDER]
 
 runs with the package of that version installed, and writes ``tests/golden/VERSION.zip``: for each
-kind the model file, and as JSON the rows, labels and answers. A zip is never written again.
+kind, or those of a folder, the model file, and as JSON the rows, labels and answers. A zip is never
+written again.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import sys
 import tempfile
 import warnings
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,9 @@ def decoded(plain: Any) -> Any:
 
 def answers(model: Any, x: Any) -> dict[str, np.ndarray]:
     """Every answer of a model that is kept."""
-    return {name: np.asarray(getattr(model, name)(x)) for name in ANSWERS}
+    asked = [name for name in ANSWERS if hasattr(model, name)]
+    asked += ["p_values"] * ("_scores" in vars(model))
+    return {name: np.asarray(getattr(model, name)(x)) for name in asked}
 
 
 def cases(version: str) -> Iterator[tuple[str, bytes, Any]]:
@@ -100,11 +103,15 @@ def of_command(command: Command) -> tuple[bytes, dict[str, Any]]:
     return content, {**command._asdict(), "printed": done.stdout.decode()}
 
 
-def main(version: str) -> None:
+def main(version: str, folder: str = "") -> None:
     warnings.simplefilter("ignore")
-    made = {name: of_estimator(make()) for name, make in KINDS.items()}
-    made |= {name: of_estimator(make(), counts_only=True) for name, make in TALLIES.items()}
-    made |= {name: of_command(make()) for name, make in COMMANDS.items()}
+
+    def some(kinds: Mapping[str, Any]) -> list[tuple[str, Any]]:
+        return [(name, make()) for name, make in kinds.items() if name.startswith(folder)]
+
+    made = {name: of_estimator(kind) for name, kind in some(KINDS)}
+    made |= {name: of_estimator(kind, counts_only=True) for name, kind in some(TALLIES)}
+    made |= {name: of_command(command) for name, command in some(COMMANDS)}
     path = FOLDER / f"{version}.zip"
     with zipfile.ZipFile(path, "x", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name, (file, known) in made.items():
@@ -117,4 +124,4 @@ def main(version: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

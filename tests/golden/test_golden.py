@@ -21,7 +21,7 @@ from golden.make import answers, cases, decoded
 from tallybayes.cli.app import app
 from tallybayes.tally import TableTally
 
-VERSIONS = ("ed6e383",)
+VERSIONS = ("ed6e383", "640c8c6")
 FILES = [
     pytest.param(file, known, id=f"{version}-{name}")
     for version in VERSIONS
@@ -97,7 +97,8 @@ def test_a_saved_model_learns_and_forgets(file, known):
     model.partial_fit(x, y)
     after = model.predict_proba(asked)
     assert np.isfinite(after).all()
-    np.testing.assert_allclose(after.sum(axis=1), 1.0, rtol=1e-6)
+    if not isinstance(model, tallybayes.MultiLabel):
+        np.testing.assert_allclose(after.sum(axis=1), 1.0, rtol=1e-6)
     assert not np.array_equal(after, before)
     if (
         getattr(model, "half_life", None) is None
