@@ -67,7 +67,8 @@ class LeftOutRows(NamedTuple):
         Of the classes that have rows.
     weight : float64 array (n_rows,)
     of_terms : float64 array (n_rows, n_learned)
-        The same before the class prior is mixed in.
+        The same before the class prior is mixed in, the row's own class with what the mean of all
+        fits gains over the one that left it out.
     """
 
     rows: Index
@@ -156,7 +157,8 @@ def learned_weighting(
     order = np.argsort(at)
     tested = judged.tested[order]
     weights = unit * rows.weight[tested]
-    left_out = LeftOutRows(at[order], log_proba[order], weights, judged.log_proba[order])
+    of_mean = _as_the_mean_predicts(judged, rows.y[judged.tested])
+    left_out = LeftOutRows(at[order], log_proba[order], weights, of_mean[order])
     weighting = Weighting(
         learned=without_rows(learned),
         classes=model.schema.classes[present],
@@ -357,6 +359,20 @@ def _figures(
     actual, predicted = np.divmod(cases, n_classes)
     confused = np.column_stack([actual, predicted, np.bincount(of, weight * unit, len(cases))])
     return figures, confused, np.log(proba)
+
+
+def _as_the_mean_predicts(judged: Averaged, y: NDArray[np.int32]) -> Array:
+    """Log-probabilities of the rows left out, their own classes y as near to 1 as the mean of all
+    fits puts them.
+
+    A score s = −log P of which the mean takes g becomes s·exp(−g / s): s − g where g is small, and
+    never 0, so that rows that are nearly sure keep their order.
+    """
+    found, n = judged.log_proba.copy(), np.arange(len(y))
+    score = -found[n, y]
+    share = np.divide(judged.gained, score, out=np.zeros(len(y)), where=score > 0.0)
+    found[n, y] = -score * np.exp(-share)
+    return found
 
 
 def _left_out(model: WeightedModel, held: Held, rows: float) -> dict[str, str]:
