@@ -8,10 +8,11 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,10 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import uvicorn
+from typer.testing import CliRunner
 
 from tallybayes import CategoricalNB, GaussianNB, NaiveBayes, WeightedNaiveBayes, store
+from tallybayes.cli.app import app
 from tallybayes.serve import Limits, Service, Settings, Tokens, listening, source_of
 from tallybayes.serve.server import configured
 from tallybayes.text import TextNB
@@ -184,6 +187,13 @@ def running(settings: Settings) -> Iterator[tuple[int, Service]]:
         thread.join(20)
         sock.close()
         assert not thread.is_alive()
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Runs the command line in this process, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    return lambda *words: CliRunner().invoke(app, list(words))
 
 
 @pytest.fixture(scope="session")

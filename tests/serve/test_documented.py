@@ -39,7 +39,7 @@ def test_no_request_fails_the_service(serving, storing, over):
 
         @given(case=cases)
         @settings(
-            max_examples=150,
+            max_examples=60 if over == "file" else 120,
             deadline=None,
             phases=[Phase.generate],
             suppress_health_check=list(HealthCheck),

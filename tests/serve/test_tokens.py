@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -129,20 +127,13 @@ def test_ids_are_hashed_by_the_key_of_the_file(tokens, tmp_path):
     assert len({tokens.hashed("x"), tokens.hashed("y"), other.hashed("x")}) == 3
 
 
-def test_the_command_line_makes_shows_and_revokes(tmp_path):
-    def run(*words):
-        return subprocess.run(
-            [sys.executable, "-m", "tallybayes", "token", *words],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-        )
-
-    made = run("make", "t.json", "filter", "--scope", "predict", "--scope", "learn", "--rate", "5")
+def test_the_command_line_makes_shows_and_revokes(run, tmp_path):
+    scopes = ("--scope", "predict", "--scope", "learn")
+    made = run("token", "make", "t.json", "filter", *scopes, "--rate", "5")
     assert Tokens(tmp_path / "t.json").check(made.stdout.strip()).rate == 5.0, made.stderr
-    shown = run("show", "t.json", "--json")
+    shown = run("token", "show", "t.json", "--json")
     assert json.loads(shown.stdout)["tokens"][0]["scopes"] == ["predict", "learn"]
     assert made.stdout.strip() not in shown.stdout
-    assert run("revoke", "t.json", "filter").returncode == 0
+    assert run("token", "revoke", "t.json", "filter").exit_code == 0
     assert Tokens(tmp_path / "t.json").check(made.stdout.strip()) is None
-    assert run("make", "t.json", "x", "--scope", "write").returncode == 1
+    assert run("token", "make", "t.json", "x", "--scope", "write").exit_code == 1
