@@ -14,7 +14,7 @@ from serve.conftest import ARROW, LINES, caught_up, rows_of, stream_of, table
 from tallybayes import NaiveBayes, store
 from tallybayes.errors import SourceError
 from tallybayes.serve.bodies import Refused
-from tallybayes.serve.repeats import Repeats
+from tallybayes.serve.records import Repeats
 from tallybayes.text import TextNB
 
 FRAME, LABELS = table(60, seed=3)

@@ -7,12 +7,9 @@ the handler of its route. Everything that it may be refused for is there, in thi
 from __future__ import annotations
 
 import asyncio
-import errno
 import gc
-import logging
 import os
 import time
-import traceback
 import warnings
 from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
@@ -37,7 +34,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from tallybayes.errors import LabelConflict, StoreError, TallyWarning, UnfinishedForget, listed
+from tallybayes.errors import TallyWarning, listed
 from tallybayes.serve import inference
 from tallybayes.serve.bodies import (
     ARROW,
@@ -54,15 +51,12 @@ from tallybayes.serve.bodies import (
 )
 from tallybayes.serve.counters import Counters
 from tallybayes.serve.openapi import described, operation
-from tallybayes.serve.repeats import Repeats
+from tallybayes.serve.records import Audit, Repeats, note
 from tallybayes.serve.served import TEXT, ModelSource, Served
 from tallybayes.serve.tokens import Token, Tokens
 from tallybayes.threads import set_num_threads
 
 __all__ = ["PUBLIC_SCOPES", "Service", "Settings"]
-
-log: logging.Logger = logging.getLogger("tallybayes.serve")
-audit_log: logging.Logger = logging.getLogger("tallybayes.audit")
 
 PUBLIC_SCOPES = ("predict", "explain")  # that may be open to anybody
 INLINE_BYTES = 1 << 16  # of a body that is predicted at once: a thread costs more than its rows
@@ -236,12 +230,6 @@ def _hang_up(headers: Mapping[bytes, bytes]) -> dict[str, str]:
     return {} if short and b"transfer-encoding" not in headers else {"Connection": "close"}
 
 
-def _note(what: str, error: BaseException) -> None:
-    """Logs an error by where it was raised; its message could name values of rows."""
-    frames = "".join(traceback.format_tb(error.__traceback__))
-    log.error("%s: %s\n%s", what, type(error).__name__, frames)
-
-
 def _page() -> tuple[bytes, str]:
     """The page at /, and the policy that lets its own style and script run, and nothing else."""
     html = files("tallybayes.serve").joinpath("page.html").read_text("utf-8")
@@ -331,10 +319,6 @@ class Service:
         self.tokens: Tokens | None = None if settings.tokens is None else Tokens(settings.tokens)
         nobody = Token("", "anonymous", tuple(settings.public), ANONYMOUS, 0)
         self._anonymous = nobody if settings.public else None
-        self._audit = None
-        if settings.audit is not None:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-            self._audit = os.open(settings.audit, flags, 0o600)
         paths = [f"{route.method} {route.path}" for route in ROUTES]
         self.counters: Counters = Counters(
             [*paths, "other"], settings.workers, settings.counters, settings.worker
@@ -344,8 +328,9 @@ class Service:
         self._pool = ThreadPoolExecutor(max(2, min(8, os.cpu_count() or 2)), "tallybayes")
         self._reader = ThreadPoolExecutor(1, "tallybayes-refresh")
         self.source = settings.source()
-        self._repeats: Repeats | None = None
-        if settings.tokens is not None and self.source.store is not None:
+        self._audit: Audit | None = None
+        if self.tokens is not None and self.source.store is not None:
+            self._audit = Audit(settings.audit, self.tokens, self._look_again)
             self._repeats = Repeats(settings.keys or f"{settings.tokens}.keys")
         self._read()
         self._page, self._page_policy = _page()
@@ -387,7 +372,7 @@ class Service:
             except Exception as error:
                 self.counters.gauge("failures", 1.0, add=True)
                 if not failed:  # reported once, until it works again
-                    _note("the model could not be read again; the one before answers", error)
+                    note("the model could not be read again; the one before answers", error)
                 failed = True
             rest = min(MAX_REFRESH_SECONDS, max(REFRESH_SECONDS, 10.0 * (loop.time() - begin)))
             self._changed.clear()
@@ -419,8 +404,11 @@ class Service:
         self.counters.gauge("alive", 0.0)
         self.source.close()
         if self._audit is not None:
-            os.close(self._audit)
-            self._audit = None
+            self._audit.close()
+
+    def _look_again(self) -> None:
+        """Has the model read again at once, whichever thread asks."""
+        self._loop.call_soon_threadsafe(self._changed.set)
 
     # ---- the application -------------------------------------------------------------------------
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -485,7 +473,7 @@ class Service:
                 answer = Response(status_code=499)
             except Exception as error:
                 reference = uuid4().hex[:12]
-                _note(f"{label} failed, reference {reference}", error)
+                note(f"{label} failed, reference {reference}", error)
                 answer = _refusal(Refused(500, f"unexpected error, reference {reference}"))
             count(label, answer.status_code, time.perf_counter() - begin)
             return _headed(answer)
@@ -691,7 +679,7 @@ class Service:
     @route("POST", "/v1/learn", "learn", inline=-1, body="learn", query=("Idempotency-Key",))
     def _learn(self, call: Call) -> Response:
         """Count rows, each id once."""
-        store = self._store()
+        store, audit = self._store()
         known = None if call.model is None else call.model.columns
         allows = ("id", "subject", "weight", "time")
         how = {"needs": ("row", "label"), "allows": allows, "names": call.query, "known": known}
@@ -710,7 +698,7 @@ class Service:
         subjects = found.beside.get("subject")
         with (
             self._once(key, call),
-            self._audited("learn", call, ids=ids, subjects=subjects) as outcome,
+            audit.recorded("learn", call.token, ids=ids, subjects=subjects) as outcome,
         ):
             learned = store.learn(
                 _for_store(store, found.rows),
@@ -735,14 +723,14 @@ class Service:
     @route("POST", "/v1/forget", "forget", inline=-1, body="forget")
     def _forget(self, call: Call) -> Response:
         """Forget rows, by their ids or by subjects."""
-        store = self._store()
+        store, audit = self._store()
         allows = ("id", "subject", "row")
         found = call.rows(self.limits, needs=(), allows=allows, names=call.query)
         ids, subjects = found.beside.get("id"), found.beside.get("subject")
         if (ids is None) == (subjects is None) or not (ids or subjects):
             raise Refused(422, "forget takes ids or subjects, one of the two, of one or more rows")
         rows = None if found.rows is None else _for_store(store, found.rows)
-        with self._audited("forget", call, ids=ids, subjects=subjects) as outcome:
+        with audit.recorded("forget", call.token, ids=ids, subjects=subjects) as outcome:
             forgotten = store.forget(ids=ids, subjects=subjects, rows=rows)
             outcome.update(rows=forgotten.rows, version=forgotten.version)
         self.counters.happened("forgotten", forgotten.rows)
@@ -753,12 +741,12 @@ class Service:
     @route("POST", "/v1/relabel", "learn", inline=-1, body="relabel")
     def _relabel(self, call: Call) -> Response:
         """Give rows that were learned another label."""
-        store = self._store()
+        store, audit = self._store()
         how = {"needs": ("id", "label"), "allows": ("row",), "names": call.query}
         found = call.rows(self.limits, **how)
         ids, labels = found.beside["id"], found.beside["label"]
         rows = None if found.rows is None else _for_store(store, found.rows)
-        with self._audited("relabel", call, ids=ids, subjects=None) as outcome:
+        with audit.recorded("relabel", call.token, ids=ids, subjects=None) as outcome:
             changed = store.relabel(ids, labels, rows=rows)
             outcome.update(changed=len(changed.changed), version=changed.version)
         self.counters.happened("relabelled", len(changed.changed))
@@ -767,19 +755,19 @@ class Service:
 
     def _once(self, key: str, call: Call) -> AbstractContextManager[None]:
         """Refuses a request whose Idempotency-Key came with another body; see :class:`Repeats`."""
-        if not key or self.tokens is None or self._repeats is None:
+        if not key or self.tokens is None:
             return nullcontext()
         query: bytes = call.request.scope["query_string"]
         body = sha256(b"%b %b" % (query, call.body)).hexdigest()
         return self._repeats.first(self.tokens.hashed(key), self.tokens.hashed(body))
 
-    def _store(self) -> Any:
-        """The store.
+    def _store(self) -> tuple[Any, Audit]:
+        """The store, and the log of what is done with it.
 
         Raises
         ------
         Refused
-            409 for a model file.
+            409 for a model file, 403 without tokens.
         """
         if self.source.store is None:
             raise Refused(
@@ -787,70 +775,9 @@ class Service:
                 "a model file is served for predictions alone: make a store of it with "
                 "`tallybayes store init` and serve that",
             )
-        return self.source.store
-
-    @contextmanager
-    def _audited(
-        self, action: str, call: Call, *, ids: Any, subjects: Any
-    ) -> Iterator[dict[str, Any]]:
-        """Writes who does what to the audit log, before and after: what cannot be written there is
-        not done. Ids and subjects are hashes by the key of the tokens' file; no content is there.
-
-        Raises
-        ------
-        Refused
-            409 for a label that conflicts, 503 where the store cannot be reached or written, or the
-            log cannot be written; 422 for what the store refuses.
-        """
-        if self.tokens is None:  # nobody has the scope then
+        if self._audit is None:  # nobody has the scope then
             raise Refused(403, "there are no tokens, and nothing is learned or forgotten without")
-        reference, hashed = uuid4().hex[:12], self.tokens.hashed
-        who = {"token": call.token.id, "name": call.token.name, "request": reference}
-        entry: dict[str, Any] = {"action": action, **who}
-        if ids is not None:
-            entry["ids"] = [hashed(id) for id in ids]
-        if subjects is not None:
-            entry["subjects"] = [hashed(subject) for subject in subjects]
-        try:
-            self._write_audit({**entry, "state": "asked"})
-        except OSError as error:
-            _note("the audit log cannot be written", error)
-            raise Refused(
-                503, "the audit log cannot be written, so nothing was done", Retry_After="5"
-            ) from None
-        outcome: dict[str, Any] = {}
-        state = "failed"
-        try:
-            yield outcome
-            state = "done"
-        except LabelConflict as error:
-            state = "refused"
-            raise Refused(409, str(error)) from None
-        except UnfinishedForget as error:
-            state = "unfinished"
-            raise Refused(503, str(error), Retry_After="1") from None
-        except StoreError as error:
-            if error.__cause__ is not None:  # an error of the database or the disk
-                raise Refused(503, str(error), Retry_After="1") from None
-            state = "refused"
-            raise Refused(422, str(error)) from None
-        except ValueError as error:
-            state = "refused"
-            raise Refused(422, str(error)) from None
-        finally:
-            self._loop.call_soon_threadsafe(self._changed.set)
-            try:
-                self._write_audit({**who, "action": action, "state": state, **outcome})
-            except OSError as error:
-                _note(f"the audit log lacks the end of request {reference}: {state}", error)
-
-    def _write_audit(self, entry: dict[str, Any]) -> None:
-        """Appends a line; those of several workers do not mix, because one call writes it."""
-        line = as_json({"time": round(time.time(), 3), **entry}) + b"\n"
-        if self._audit is None:
-            audit_log.info(line.decode().rstrip())
-        elif os.write(self._audit, line) < len(line):
-            raise OSError(errno.ENOSPC, "the line was cut off")
+        return self.source.store, self._audit
 
     # ---- the Open Inference Protocol -------------------------------------------------------------
     @route("GET", "/v2", "predict")
