@@ -26,6 +26,7 @@ from tallybayes.store.events import hashed
 __all__ = ["check_crashes", "work"]
 
 GROUP = 7  # rows of a call
+KILLS_A_ROUND = 20
 
 
 def row_of(number: int) -> dict[str, Any]:
@@ -102,7 +103,8 @@ def _log(text: bytes) -> tuple[set[int], set[int], set[int]]:
 
 
 def check_crashes(url: str, n_kills: int, *, n_processes: int = 4, seed: int = 0) -> int:
-    """Kills processes at random moments; checks every acknowledged event after each round.
+    """Kills processes at random moments, while others go on; checks every acknowledged event after
+    each round of 20.
 
     Parameters
     ----------
@@ -124,28 +126,31 @@ def check_crashes(url: str, n_kills: int, *, n_processes: int = 4, seed: int = 0
     counted: set[int] = set()
     gone: set[int] = set()
     unknown: set[int] = set()
-    killed = 0
     forking = multiprocessing.get_context("forkserver")  # which imports once for all
     forking.set_forkserver_preload([__name__])
-    while killed < n_kills:
+
+    def started(number: int) -> tuple[Any, Any, bytes]:
+        """A process that has begun, the lines that it writes, and the first of them."""
+        lines, pipe = forking.Pipe(duplex=False)
+        process = forking.Process(target=work, args=(url, number, number * 10**6, pipe))
+        with mock.patch.dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)):
+            process.start()
+        pipe.close()
+        log = os.fdopen(os.dup(lines.fileno()), "rb")
+        lines.close()
+        return process, log, log.readline()
+
+    for first in range(0, n_kills, KILLS_A_ROUND):
+        waiting = list(range(first, min(first + KILLS_A_ROUND, n_kills)))
         running = []
-        for _ in range(min(n_processes, n_kills - killed)):
-            lines, pipe = forking.Pipe(duplex=False)
-            process = forking.Process(target=work, args=(url, killed, killed * 10**6, pipe))
-            with mock.patch.dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)):
-                process.start()
-            pipe.close()
-            running.append((process, os.fdopen(os.dup(lines.fileno()), "rb")))
-            lines.close()
-            killed += 1
-        started = [lines.readline() for _, lines in running]  # until each one has begun
-        time.sleep(mine.uniform(0.0, 0.4))
-        for process, _ in running:
+        while waiting or running:
+            while waiting and len(running) < n_processes:
+                running.append(started(waiting.pop()))
+            time.sleep(mine.uniform(0.0, 0.3))
+            process, log, line = running.pop(mine.randrange(len(running)))
             process.kill()
-            time.sleep(mine.uniform(0.0, 0.02))
-        for (process, lines), line in zip(running, started, strict=True):
-            with lines:
-                found = _log(line + lines.read())
+            with log:
+                found = _log(line + log.read())
             process.join()
             assert process.exitcode == -signal.SIGKILL, process.exitcode
             counted |= found[0]

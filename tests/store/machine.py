@@ -37,6 +37,7 @@ class StoreLaws(RuleBasedStateMachine):
 
     documents = False
     ledger: Literal["rows", "ids"] = "rows"
+    encrypted = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,6 +56,8 @@ class StoreLaws(RuleBasedStateMachine):
             TextNB(model="multinomial", analyzer="word") if self.documents else NaiveBayes()
         )
         options: Any = {"create": model, "ledger": self.ledger} if create else {}
+        if create and self.encrypted:
+            options["subject_keys"] = f"{self.folder.name}/{self.n_stores}.keys"
         return store.open(url, key=KEY, synchronous="normal", **options)
 
     # ---- what happens ----------------------------------------------------------------------------

@@ -68,6 +68,10 @@ REFUSED: dict[str, tuple[str, Call]] = {
         lambda s: s.learn(ROWS, ["dry"] * 2, ids=[1]),
     ),
     "labels of another length": ("labels are 1", lambda s: s.learn(ROWS, ["dry"])),
+    "a request that is a number": (
+        "request= is the name of a call",
+        lambda s: s.learn(ONE, ["dry"], request=5),
+    ),
     "one string as ids": ("give a list of values", lambda s: s.learn(ROWS, ["dry"] * 2, ids="ab")),
     "a weight below 0": (
         "row 1 has the weight -1.0",

@@ -28,15 +28,21 @@ class LawsWithoutRows(StoreLaws):
     ledger = "ids"
 
 
+class EncryptedLaws(StoreLaws):
+    encrypted = True
+
+
 @pytest.mark.parametrize(
-    ("laws", "n_examples"), [(StoreLaws, 15), (DocumentLaws, 8), (LawsWithoutRows, 8)]
+    ("laws", "n_examples"),
+    [(StoreLaws, 12), (DocumentLaws, 6), (LawsWithoutRows, 6), (EncryptedLaws, 6)],
 )
 def test_a_file_holds_what_survives(laws: type[StoreLaws], n_examples: int) -> None:
     run(laws, n_examples)
 
 
 @pytest.mark.parametrize(
-    ("laws", "n_examples"), [(StoreLaws, 6), (DocumentLaws, 3), (LawsWithoutRows, 3)]
+    ("laws", "n_examples"),
+    [(StoreLaws, 5), (DocumentLaws, 2), (LawsWithoutRows, 2), (EncryptedLaws, 3)],
 )
 def test_a_database_holds_what_survives(
     postgres_server: Server, laws: type[StoreLaws], n_examples: int
@@ -47,6 +53,7 @@ def test_a_database_holds_what_survives(
             self.schemas = ExitStack()
 
         def new_url(self) -> str:
+            self.n_stores += 1
             return self.schemas.enter_context(postgres_server.schema())
 
         def teardown(self) -> None:

@@ -133,6 +133,20 @@ def test_a_dump_of_another_server_is_read(postgres_server: Server, postgres_url:
         assert mine.model().class_count_.sum() == 4.0
 
 
+def test_a_backup_of_a_store_without_rows(postgres_url: str, tmp_path: Any) -> None:
+    with store.open(postgres_url, create=NaiveBayes(), ledger="ids") as mine:
+        mine.learn(ROWS, ["rain", "dry", "dry"], ids=[1, 2, 3])
+        mine.import_(NaiveBayes().fit(ROWS[:2], ["rain", "dry"]))
+        mine.forget(ids=[3], rows=ROWS[2:])
+        mine.backup(tmp_path / "copy.db")
+        with store.open(tmp_path / "copy.db") as copied:
+            assert copied.verify().rows == 2
+            assert copied.model() == mine.model()
+            assert copied.learn(ROWS[1:], ["dry", "dry"], ids=[2, 3]).forgotten == [3]
+            copied.forget(ids=[1], rows=ROWS[:1])
+            assert copied.verify().rows == 1
+
+
 def test_a_backup_is_a_file(postgres_url: str, tmp_path: Any) -> None:
     with store.open(postgres_url, create=NaiveBayes(), keep_ids=3) as mine:
         mine.learn(ROWS, ["rain", "dry", "dry"], ids=[1, 2, 3])

@@ -90,6 +90,13 @@ def init(
         float | None,
         typer.Option(metavar="DAYS", help="Days for which ids of forgotten rows are refused."),
     ] = None,
+    subject_keys: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Encrypt rows by subject, with keys in this file, which forgetting destroys.",
+        ),
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Make a store.
@@ -117,6 +124,7 @@ def init(
         half_life=half_life,
         keep_days=keep_days,
         keep_ids=keep_ids,
+        subject_keys=subject_keys or False,
     ).close()
     _said("init", None, json, store=store, model=model, ledger=ledger)
 

@@ -117,6 +117,8 @@ class Commits:
                 clock.sleep(0.1 * 2 ** (TRIES - tries_left))
                 try:
                     self.ledger.reconnect()
+                    if self.ledger.keys is not None:
+                        self.ledger.keys.ledger.reconnect()
                 except StoreError:  # the server is not back yet
                     if not tries_left:
                         raise

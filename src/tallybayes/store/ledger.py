@@ -26,6 +26,7 @@ import numpy as np
 from tallybayes.errors import StoreError
 from tallybayes.store.events import Event
 from tallybayes.store.fold import Row
+from tallybayes.store.keys import COUNTS, IMPORTED, Keys, number_of
 
 __all__ = [
     "FORMAT",
@@ -38,7 +39,7 @@ __all__ = [
     "Snapshot",
 ]
 
-FORMAT = 1
+FORMAT = 2
 """Version of the tables; a newer one is refused."""
 
 
@@ -130,6 +131,9 @@ class Ledger(ABC):
     key: ClassVar[str]
     """The column of the ledger by which ``tally_undone.of`` finds a row."""
 
+    keys: Keys | None = None
+    """What encrypts rows and counts, where the store does so."""
+
     # ---- what a database defines -----------------------------------------------------------------
     @abstractmethod
     def writing(self) -> AbstractContextManager[None]:
@@ -192,9 +196,13 @@ class Ledger(ABC):
     def place(self) -> str:
         """The store in words, without a password."""
 
+    @abstractmethod
+    def hold_keys(self, *, alone: bool) -> None:
+        """Until the transaction ends, nobody retires a key; `alone`: nor seals with one."""
+
+    @abstractmethod
     def reconnect(self) -> None:
         """Connects again, after a LostConnection."""
-        raise AssertionError("a file has no connection to lose")
 
     @abstractmethod
     def close(self) -> None:
@@ -233,7 +241,8 @@ class Ledger(ABC):
             + (self.for_update if lock else "")
         ).fetchone()
         version, epoch, trimmed, learned, held = found
-        return Snapshot(version, epoch, trimmed, learned, _bytes(held))
+        held = _bytes(held)
+        return Snapshot(version, epoch, trimmed, learned, self.opened([held])[0] if held else held)
 
     for_update: ClassVar[str] = ""
 
@@ -257,11 +266,12 @@ class Ledger(ABC):
         parts = self.run(
             "SELECT counts FROM tally_parts WHERE v > ? AND v <= ? ORDER BY v", (since, until)
         ).fetchall()
-        return Changes(_rows(added), _rows(removed), [bytes(part[0]) for part in parts])
+        counts = self.opened([bytes(part[0]) for part in parts])
+        return Changes(self._rows(added), self._rows(removed), counts)
 
     def rows(self, until: float | None = None) -> list[Row]:
         """All rows that are counted, in the order of their numbers; those of a time and before."""
-        return _rows(
+        return self._rows(
             self.run(
                 "SELECT row, label, weight, time FROM tally_ledger WHERE row IS NOT NULL"
                 + ("" if until is None else " AND time <= ?")
@@ -291,16 +301,20 @@ class Ledger(ABC):
                 f"({', '.join('?' * len(some))})",
                 some,
             ).fetchall()
-        return _rows(found)
+        return self._rows(found)
 
-    def events(self) -> list[Event]:
-        """Every event, tombstones as well."""
+    def events(self, until: int | None = None) -> list[Event]:
+        """Every event, tombstones as well; those up to a version."""
         found = self.run(
-            "SELECT id, subject, time, label, weight, row FROM tally_ledger ORDER BY v"
+            "SELECT id, subject, time, label, weight, row FROM tally_ledger"
+            + ("" if until is None else " WHERE v <= ?")
+            + " ORDER BY v",
+            () if until is None else (until,),
         ).fetchall()
+        rows = self._contents([row[5] for row in found])
         return [
-            Event(_bytes(id_), _bytes(subject), time, label, weight, _bytes(row))
-            for id_, subject, time, label, weight, row in found
+            Event(_bytes(id_), _bytes(subject), time, label, weight, row)
+            for (id_, subject, time, label, weight, _), row in zip(found, rows, strict=True)
         ]
 
     def older(self, time: float) -> list[Kept]:
@@ -314,9 +328,10 @@ class Ledger(ABC):
             f"WHERE {condition} ORDER BY {self.key}{self.for_update}",
             values,
         ).fetchall()
+        rows = self._contents([row[7] for row in found])
         return [
-            Kept(key, _bytes(id_), _bytes(subject), v, label, weight, time, _bytes(row))
-            for key, id_, subject, v, label, weight, time, row in found
+            Kept(key, _bytes(id_), _bytes(subject), v, label, weight, time, row)
+            for (key, id_, subject, v, label, weight, time, _), row in zip(found, rows, strict=True)
         ]
 
     def drop_ids(self, time: float) -> None:
@@ -339,11 +354,12 @@ class Ledger(ABC):
 
     def learned(self) -> bytes:
         """The model that was learned on rows; nothing where there is none."""
-        return self.settings().get("learned", b"")
+        held = self.settings().get("learned")
+        return self.opened([held])[0] if held else b""
 
     def keep_learned(self, model: bytes) -> int:
         """Keeps a model that was learned on rows; gives how often one was."""
-        self.set("learned", model)
+        self.set("learned", self.sealed(COUNTS, model))
         self.run("UPDATE tally_snapshot SET learned = learned + 1")
         return self.snapshot(counts=False).learned
 
@@ -365,7 +381,86 @@ class Ledger(ABC):
         found = self.run(
             "SELECT counts FROM tally_parts WHERE kept = 1 AND v <= ? ORDER BY v", (until,)
         ).fetchall()
-        return [bytes(part[0]) for part in found]
+        return self.opened([bytes(part[0]) for part in found])
+
+    # ---- encrypted content -----------------------------------------------------------------------
+    def sealed(self, name: bytes, content: bytes) -> bytes:
+        """Content as the store keeps it; nothing stays nothing."""
+        return content if self.keys is None or not content else self.keys.seal([name], [content])[0]
+
+    def opened(self, contents: list[bytes]) -> list[bytes]:
+        """The inverse of :meth:`sealed`, of contents that are not empty."""
+        return contents if self.keys is None else self.keys.open(contents)
+
+    def _contents(self, rows: Sequence[Any]) -> list[bytes | None]:
+        """Rows as they were encoded; None of tombstones."""
+        opened = iter(self.opened([bytes(row) for row in rows if row is not None]))
+        return [None if row is None else next(opened) for row in rows]
+
+    def _rows(self, found: Sequence[tuple[Any, ...]]) -> list[Row]:
+        rows = self.opened([bytes(row[0]) for row in found])
+        return [(row, *beside[1:]) for row, beside in zip(rows, found, strict=True)]
+
+    def sealed_rows(self, events: list[Event]) -> list[Event]:
+        """Events whose rows are as the store keeps them, for this transaction alone."""
+        if self.keys is None or not events:
+            return events
+        self.hold_keys(alone=False)
+        names = [event.subject or event.id for event in events]
+        if None in names:
+            raise StoreError(
+                f"row {names.index(None)} has neither an id nor a subject, and this store encrypts "
+                "rows by them (subject_keys): give ids= or subjects="
+            )
+        rows = self.keys.seal([name or b"" for name in names], [e.row or b"" for e in events])
+        return [event._replace(row=row) for event, row in zip(events, rows, strict=True)]
+
+    def retire_keys(self, rows: Sequence[Kept]) -> None:
+        """Before rows are emptied: retires the keys of their content and of all counts. Other rows
+        of the same subjects get new keys."""
+        if self.keys is None or not rows:
+            return
+        self.hold_keys(alone=True)
+        emptied = {row.key for row in rows}
+        subjects = {row.subject for row in rows if row.subject is not None}
+        others = [
+            row
+            for row in self.found_by("subject", sorted(subjects))
+            if row.row is not None and row.key not in emptied
+        ]
+        self.keys.retire({row.subject or row.id or b"" for row in rows} | {COUNTS})
+        sealed = self.keys.seal([r.subject or b"" for r in others], [r.row or b"" for r in others])
+        for row, content in zip(others, sealed, strict=True):
+            self.run(f"UPDATE tally_ledger SET row = ? WHERE {self.key} = ?", (content, row.key))
+
+    def uses_key(self, name: bytes, number: bytes) -> bool:
+        """Whether content of a name is sealed with a key."""
+        if name == COUNTS:
+            statement = (
+                "SELECT counts FROM tally_snapshot UNION ALL "
+                "SELECT value FROM tally_settings WHERE name = 'learned'"
+            )
+            found = self.run(statement)
+        else:
+            statement = (
+                "SELECT row FROM tally_ledger WHERE row IS NOT NULL AND (subject = ? OR id = ?)"
+            )
+            found = self.run(statement, (name, name))
+        return any(number_of(bytes(content)) == number for (content,) in found)
+
+    def without_keys(self) -> list[Any]:
+        """The keys, in the ledger, of rows that nobody can read because they were forgotten after
+        this copy of the store was made."""
+        if self.keys is None:
+            return []
+        numbers = {
+            key: bytes(number)
+            for key, number in self.run(
+                f"SELECT {self.key}, substr(row, 1, 16) FROM tally_ledger WHERE row IS NOT NULL"
+            )
+        }
+        gone = self.keys.gone(numbers.values())
+        return [key for key, number in numbers.items() if number in gone]
 
     # ---- changes ---------------------------------------------------------------------------------
     def move(self, row: Kept, label: str) -> None:
@@ -400,12 +495,19 @@ class Ledger(ABC):
             )
             self.run("DELETE FROM tally_undone WHERE of = ?", (key,))
 
+    def add_counts(self, counts: bytes, *, kept: bool) -> None:
+        """Appends counts that have no rows; `kept`: they are not those of a call."""
+        self.run(
+            "INSERT INTO tally_parts (v, kept, counts) VALUES (?, ?, ?)",
+            (self.current(), int(kept), self.sealed(IMPORTED, counts)),
+        )
+
     def take_snapshot(self, before: Snapshot, version: int, epoch: int, counts: bytes) -> bool:
         """Replaces a snapshot, unless it is another one by now; older undone labels go."""
         done = self.run(
             "UPDATE tally_snapshot SET version = ?, epoch = ?, counts = ? "
             "WHERE version = ? AND epoch = ?",
-            (version, epoch, counts, before.version, before.epoch),
+            (version, epoch, self.sealed(COUNTS, counts), before.version, before.epoch),
         )
         if not done.rowcount:
             return False
@@ -420,7 +522,3 @@ class Ledger(ABC):
 
 def _bytes(value: Any) -> bytes | None:
     return None if value is None else bytes(value)
-
-
-def _rows(found: Sequence[tuple[Any, ...]]) -> list[Row]:
-    return [(bytes(row), label, weight, time) for row, label, weight, time in found]

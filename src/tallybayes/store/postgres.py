@@ -40,10 +40,16 @@ MIGRATIONS = (
         learned bigint NOT NULL, counts bytea NOT NULL);
     INSERT INTO tally_snapshot VALUES (0, 0, 0, 0, '');
     """,
+    """
+    CREATE TABLE tally_keys (
+        k bytea PRIMARY KEY, name bytea NOT NULL, content bytea NOT NULL, retired integer NOT NULL);
+    CREATE UNIQUE INDEX tally_key_in_use ON tally_keys (name) WHERE retired = 0;
+    """,
 )
 """Statements that bring the tables from each format to the next."""
 
 LOCK = 0x7A117BA7  # of the advisory lock that makes or changes tables
+KEYS_LOCK = 0x7A117  # with the table's number: of the advisory lock of hold_keys
 
 APPEND = (
     "INSERT INTO tally_ledger (id, subject, time, label, weight, row) "
@@ -231,6 +237,13 @@ class PostgresLedger(Ledger):
             ]
         )
 
+    def hold_keys(self, *, alone: bool) -> None:
+        how = "" if alone else "_shared"
+        self.run(
+            f"SELECT pg_advisory_xact_lock{how}(?, 'tally_ledger'::regclass::oid::integer)",
+            (KEYS_LOCK,),
+        )
+
     def number(self) -> int:
         return self.current()
 
@@ -250,7 +263,8 @@ class PostgresLedger(Ledger):
     def vacuum(self) -> None:
         with self._telling():
             self.connection.execute(
-                "VACUUM tally_ledger, tally_undone, tally_parts, tally_snapshot, tally_settings"
+                "VACUUM tally_ledger, tally_undone, tally_parts, tally_snapshot, tally_settings, "
+                "tally_keys"
             )
 
     def copy_to(self, path: str, copy: Callable[[str], None]) -> None:

@@ -10,13 +10,15 @@ import io
 import math
 import threading
 import time as clock
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any, Self, TypeVar
 
 from tallybayes.errors import NegativeTally, StoreError
 from tallybayes.estimators.loading import load
-from tallybayes.store.commits import Commits
+from tallybayes.store.commits import TRIES, Commits
 from tallybayes.store.events import decoded_label, hashed, seconds_of
-from tallybayes.store.fold import Declaration, Fold
+from tallybayes.store.fold import Declaration, Fold, Row
+from tallybayes.store.keys import KeyGone
 from tallybayes.store.ledger import Kept, Ledger, Snapshot
 from tallybayes.store.results import Verified
 
@@ -31,6 +33,7 @@ FACTS = "fact:"
 """Begins the names of settings that the first rows decide."""
 COLUMN, LABEL, ANALYZER = f"{FACTS}column:", f"{FACTS}label", f"{FACTS}analyzer"
 
+Answer = TypeVar("Answer")
 Time = Any
 """A datetime, or seconds since 1970."""
 
@@ -58,7 +61,8 @@ class Reading:
         self._days = {
             name: float(settings[name]) for name in ("keep_days", "keep_ids") if name in settings
         }
-        secret = key or settings.get("key")
+        kept = settings if writer.keys is None else writer.keys.ledger.settings()
+        secret = key or kept.get("key")
         if secret is None or hashed("tallybayes", secret, "check") != settings["check"]:
             raise StoreError(
                 f"{writer.place()} was made with a key= that is not kept in it: give the same one"
@@ -116,10 +120,12 @@ class Reading:
             weights = ledger.count_rows(horizon)
             rows, ids = ledger.number_of_rows(horizon), ledger.number_of_tombstones()
             state = ledger.snapshot(counts=False)
+        keys = self._writer.keys
         return {
             "store": self.url,
             "model": repr(self._declaration.model),
             "ledger": "rows" if self._keeps_rows else "ids",
+            "subject_keys": None if keys is None else keys.ledger.place(),
             "half_life": self._declaration.half_life,
             "keep_days": self._days.get("keep_days"),
             "keep_ids": self._days.get("keep_ids"),
@@ -139,8 +145,10 @@ class Reading:
     def close(self) -> None:
         """Close the connections. A model that was read stays usable."""
         with self._read_lock, self._commits.lock:
-            self._writer.close()
-            self._reader.close()
+            for ledger in (self._writer, self._reader):
+                ledger.close()
+                if ledger.keys is not None:
+                    ledger.keys.ledger.close()
 
     # ---- folding ---------------------------------------------------------------------------------
     def _empty_fold(self, ledger: Ledger) -> Fold:
@@ -195,54 +203,69 @@ class Reading:
             If the store cannot be read.
         """
         with self._read_lock:
-            ledger, old = self._reader, self._fold
-            fold = None if old is None else old.twin()
-            learned = self._learned
-            n_rows = 0
-            while True:
-                with ledger.reading():
-                    state = ledger.snapshot(counts=False)
-                    behind = fold is None or fold.epoch != state.epoch
-                    if behind or (fold is not None and fold.version < state.trimmed):
-                        fold = self._fold_of(ledger, ledger.snapshot())
-                        n_rows = 0
-                    assert fold is not None
-                    horizon = ledger.horizon()
-                    until = min(horizon, fold.version + STEP)
-                    ahead = until > fold.version
-                    changes = ledger.changes(fold.version, until) if ahead else None
-                    if state.learned != learned[0]:
-                        data = ledger.learned()
-                        learned = state.learned, load(io.BytesIO(data)) if data else None
-                if changes is not None:
-                    try:
-                        _fold_changes(fold, changes)
-                    except NegativeTally:  # of weights that have aged to nothing
-                        if not self._keeps_rows:
-                            raise
-                        with ledger.reading():
-                            epoch = ledger.snapshot(counts=False).epoch
-                            fold, fold.epoch = self._refolded(ledger, until), epoch
-                    n_rows += len(changes.added) + len(changes.removed) + len(changes.parts)
-                    fold.version = until
-                if until >= horizon:
-                    break
-            aged = self._declaration.half_life is not None
-            same = old is not None and (fold.version, fold.epoch) == (old.version, old.epoch)
-            if same and learned[0] == self._learned[0] and self._model is not None and not aged:
-                return False
-            self._fold, self._learned = fold, learned
-            self._folded += n_rows
-            if fold.counts is None:
-                self._model = None
-                return not same
-            if self._declaration.learns_on_rows and learned[1] is None:
-                self._reweight(SAMPLE)
-            else:
-                self._model = self._made(fold, learned[1])
-            if self._folded >= SNAPSHOT_AFTER:
-                self.snapshot()
-            return True
+            return self._again(self._refresh)
+
+    def _again(self, read: Callable[[], Answer]) -> Answer:
+        """Reads; again where another process destroyed a key between the commit that retired it,
+        which a transaction of this process does not see, and now."""
+        for tries_left in reversed(range(TRIES)):
+            try:
+                return read()
+            except KeyGone:
+                if not tries_left:
+                    raise
+        raise AssertionError
+
+    def _refresh(self) -> bool:
+        """Refreshes, under the lock of readers."""
+        ledger, old = self._reader, self._fold
+        fold = None if old is None else old.twin()
+        learned = self._learned
+        n_rows = 0
+        while True:
+            with ledger.reading():
+                state = ledger.snapshot(counts=False)
+                behind = fold is None or fold.epoch != state.epoch
+                if behind or (fold is not None and fold.version < state.trimmed):
+                    fold = self._fold_of(ledger, ledger.snapshot())
+                    n_rows = 0
+                assert fold is not None
+                horizon = ledger.horizon()
+                until = min(horizon, fold.version + STEP)
+                ahead = until > fold.version
+                changes = ledger.changes(fold.version, until) if ahead else None
+                if state.learned != learned[0]:
+                    data = ledger.learned()
+                    learned = state.learned, load(io.BytesIO(data)) if data else None
+            if changes is not None:
+                try:
+                    _fold_changes(fold, changes)
+                except NegativeTally:  # of weights that have aged to nothing
+                    if not self._keeps_rows:
+                        raise
+                    with ledger.reading():
+                        epoch = ledger.snapshot(counts=False).epoch
+                        fold, fold.epoch = self._refolded(ledger, until), epoch
+                n_rows += len(changes.added) + len(changes.removed) + len(changes.parts)
+                fold.version = until
+            if until >= horizon:
+                break
+        aged = self._declaration.half_life is not None
+        same = old is not None and (fold.version, fold.epoch) == (old.version, old.epoch)
+        if same and learned[0] == self._learned[0] and self._model is not None and not aged:
+            return False
+        self._fold, self._learned = fold, learned
+        self._folded += n_rows
+        if fold.counts is None:
+            self._model = None
+            return not same
+        if self._declaration.learns_on_rows and learned[1] is None:
+            self._reweight(SAMPLE)
+        else:
+            self._model = self._made(fold, learned[1])
+        if self._folded >= SNAPSHOT_AFTER:
+            self.snapshot()
+        return True
 
     def _made(self, fold: Fold, learned: Any) -> Any:
         """The model of a fold, read, so that the first prediction does not wait for it."""
@@ -303,10 +326,14 @@ class Reading:
             raise StoreError("as_of counts rows, which a store with ledger='ids' does not keep")
         seconds = seconds_of(time)
         self.refresh()
-        with self._read_lock:
+
+        def read() -> list[Row]:
             with self._reader.reading():
-                fold = self._empty_fold(self._reader)
-                rows = self._reader.rows(seconds)
+                return self._reader.rows(seconds)
+
+        with self._read_lock:
+            rows = self._again(read)
+            fold = self._empty_fold(self._reader)
             fold.add(rows)
             return fold.model(self._learned[1], seconds)
 
@@ -394,39 +421,43 @@ class Reading:
             If the counts differ, or a file is damaged.
         """
         with self._read_lock:
-            ledger = self._reader
-            with ledger.reading():
-                damage = ledger.damage()
-                if damage:
-                    raise StoreError(f"{ledger.place()} is damaged: {damage}. Restore a backup")
-                fold, horizon = self._fold_now(ledger, ledger.snapshot(), [])
-                weights = ledger.count_rows(horizon)
-                n_rows = ledger.number_of_rows(horizon)
-                again = self._empty_fold(ledger)
-                for part in ledger.kept_parts(horizon):
-                    again.merge(part)
-                rows = ledger.changes(0, horizon).added
-            again.add(rows)
-            if self._keeps_rows:
-                whole = all(row[2].is_integer() for row in rows) and fold.start is None
-                alike = fold.equals(again, whole=whole)
-            else:
-                expected = again.weights()
-                for label, weight in weights.items():
-                    name = decoded_label(label)
-                    expected[name] = expected.get(name, 0.0) + weight
-                found = fold.weights()
-                aged = self._declaration.half_life is not None
-                alike = aged or all(
-                    math.isclose(found.get(c, 0.0), w, rel_tol=1e-9, abs_tol=1e-9)
-                    for c, w in (dict.fromkeys(found, 0.0) | expected).items()
-                )
-            if not alike:
-                raise StoreError(
-                    f"the counts of {ledger.place()} are not those of its ledger: compact() counts "
-                    "the ledger again"
-                )
-            return Verified(n_rows, horizon)
+            return self._again(self._verify)
+
+    def _verify(self) -> Verified:
+        """Verifies, under the lock of readers."""
+        ledger = self._reader
+        with ledger.reading():
+            damage = ledger.damage()
+            if damage:
+                raise StoreError(f"{ledger.place()} is damaged: {damage}. Restore a backup")
+            fold, horizon = self._fold_now(ledger, ledger.snapshot(), [])
+            weights = ledger.count_rows(horizon)
+            n_rows = ledger.number_of_rows(horizon)
+            again = self._empty_fold(ledger)
+            for part in ledger.kept_parts(horizon):
+                again.merge(part)
+            rows = ledger.changes(0, horizon).added
+        again.add(rows)
+        if self._keeps_rows:
+            whole = all(row[2].is_integer() for row in rows) and fold.start is None
+            alike = fold.equals(again, whole=whole)
+        else:
+            expected = again.weights()
+            for label, weight in weights.items():
+                name = decoded_label(label)
+                expected[name] = expected.get(name, 0.0) + weight
+            found = fold.weights()
+            aged = self._declaration.half_life is not None
+            alike = aged or all(
+                math.isclose(found.get(c, 0.0), w, rel_tol=1e-9, abs_tol=1e-9)
+                for c, w in (dict.fromkeys(found, 0.0) | expected).items()
+            )
+        if not alike:
+            raise StoreError(
+                f"the counts of {ledger.place()} are not those of its ledger: compact() counts "
+                "the ledger again"
+            )
+        return Verified(n_rows, horizon)
 
     def reweight(self, max_rows: int = SAMPLE) -> None:
         """Learn weights, pairs or calibration again, on a sample of the rows.
@@ -457,10 +488,16 @@ class Reading:
         """Learns weights under the counts of the fold, and keeps them in the store."""
         fold = self._fold
         assert fold is not None
-        with self._reader.reading():
-            if self._reader.snapshot(counts=False).epoch != fold.epoch:
-                return
-            sample = self._reader.sample(max_rows, fold.version)
+
+        def read() -> list[Row] | None:
+            with self._reader.reading():
+                if self._reader.snapshot(counts=False).epoch != fold.epoch:
+                    return None
+                return self._reader.sample(max_rows, fold.version)
+
+        sample = self._again(read)
+        if sample is None:
+            return
         model = fold.learned(sample, clock.time())
         data = saved(model)
 

@@ -41,6 +41,11 @@ MIGRATIONS = (
         learned INTEGER NOT NULL, counts BLOB NOT NULL);
     INSERT INTO tally_snapshot VALUES (0, 0, 0, 0, x'');
     """,
+    """
+    CREATE TABLE tally_keys (
+        k BLOB PRIMARY KEY, name BLOB NOT NULL, content BLOB NOT NULL, retired INTEGER NOT NULL);
+    CREATE UNIQUE INDEX tally_key_in_use ON tally_keys (name) WHERE retired = 0;
+    """,
 )
 """Statements that bring the tables from each format to the next."""
 
@@ -222,6 +227,9 @@ class SQLiteLedger(Ledger):
     def found_by(self, column: str, hashes: Sequence[bytes]) -> list[Kept]:
         return [row for value in hashes for row in self.kept(f"{column} = ?", (value,))]
 
+    def hold_keys(self, *, alone: bool) -> None:
+        """Nothing: who writes is alone."""
+
     # ---- files -----------------------------------------------------------------------------------
     def erase(self) -> str | None:
         try:
@@ -250,6 +258,9 @@ class SQLiteLedger(Ledger):
             raise StoreError(f"{path}: {error}. The backup was not written") from error
         finally:
             target.close()
+
+    def reconnect(self) -> None:
+        """Nothing: a file has no connection to lose."""
 
     def place(self) -> str:
         return self.path

@@ -7,6 +7,7 @@ import math
 import os
 import secrets
 import time as clock
+from pathlib import Path
 from typing import Any, Literal
 
 from tallybayes.errors import StoreError
@@ -16,6 +17,7 @@ from tallybayes.estimators.text import TextNB
 from tallybayes.estimators.weighted import WeightedNaiveBayes
 from tallybayes.store.events import Event, hashed
 from tallybayes.store.fold import DAY, Declaration, Fold
+from tallybayes.store.keys import Keys
 from tallybayes.store.ledger import Ledger
 from tallybayes.store.reading import ANALYZER, FACTS, apply
 from tallybayes.store.results import Backup, Learned
@@ -33,6 +35,7 @@ def open(
     keep_days: float | None = None,
     keep_ids: float | None = None,
     key: bytes | None = None,
+    subject_keys: bool | str | os.PathLike[str] = False,
     synchronous: Literal["full", "normal"] = "full",
 ) -> Store:
     """Open a store, or make one.
@@ -57,6 +60,12 @@ def open(
     key : bytes, optional
         The secret of the hashes of ids and subjects, 16 to 64 bytes. By default the store makes one
         and keeps it; a key that is given is not kept, and has to be given every time.
+    subject_keys : bool or path or str, default=False
+        Whether rows are encrypted with a key for each subject, or for each id of a row without a
+        subject, and counts with a key that every forget changes. Forgetting destroys the keys, so
+        that backups, archives and replicas hold nothing that can be read. True keeps the keys in
+        ``<url>.keys``; otherwise it is the file or the database that does, and of which no copies
+        are made. Give it again only where the keys have moved. Needs the extra ``store``.
     synchronous : {"full", "normal"}, default="full"
         Of SQLite: whether an acknowledged call survives a power cut. A crash of the process or of
         the system loses nothing in either case.
@@ -100,18 +109,15 @@ def open(
             raise StoreError(f"{name} is a number of days above 0, got {days!r}")
     declared = None if create is None else Declaration(create, half_life)
 
-    def connected(create: bool) -> Ledger:
-        if place.startswith(("postgresql://", "postgres://")):
-            from tallybayes.store.postgres import PostgresLedger  # which imports psycopg
-
-            return PostgresLedger(place, create=create)
-        from tallybayes.store.sqlite import SQLiteLedger
-
-        return SQLiteLedger(place, create=create, synchronous=synchronous)
-
     given = {"ledger": ledger, **ages}
-    writer = connected(declared is not None)
-    try:
+    with contextlib.ExitStack() as opened:
+
+        def connected(at: str, create: bool, synchronous: str) -> Ledger:
+            ledger = _connected(at, create, synchronous)
+            opened.callback(ledger.close)
+            return ledger
+
+        writer = connected(place, declared is not None, synchronous)
         with writer.writing():
             found = writer.settings()
             if "model" not in found:
@@ -122,15 +128,87 @@ def open(
                     if value is not None:
                         writer.settle(name, str(value).encode())
                 secret = key or secrets.token_bytes(32)
-                writer.settle("check", hashed("tallybayes", secret, "check"))
+                check = writer.settle("check", hashed("tallybayes", secret, "check"))
+                home = writer  # of the secret
+                if subject_keys:
+                    if ledger == "ids":
+                        raise StoreError("subject_keys= encrypts rows, which ledger='ids' lacks")
+                    at = _place_of_keys(place, subject_keys)
+                    writer.settle("subject_keys", at.encode())
+                    if os.path.isdir(os.path.dirname(at)):  # no address of a database
+                        Path(at).touch(0o600)
+                    home = connected(at, True, "full")
+                    writer.keys = Keys(home)
+                if home.settle("check", check) != check:
+                    raise StoreError(
+                        f"{home.place()} holds the keys of another store: name another place"
+                    )
                 if key is None:
-                    writer.settle("key", secret)
+                    home.settle("key", secret)
             found = writer.settings()
         _need_same(writer.place(), found, given, declared)
-        return Store(writer, connected(False), found, key)
-    except BaseException:
-        writer.close()
-        raise
+        reader = connected(place, False, synchronous)
+        if "subject_keys" in found:
+            at = _found_keys(place, found, subject_keys)
+            for of in (writer, reader):
+                of.keys = of.keys or Keys(connected(at, False, "full"))
+        elif subject_keys:
+            raise StoreError(
+                f"{writer.place()} was made without subject_keys: leave it out, or make another "
+                "store and merge this one into it"
+            )
+        made = Store(writer, reader, found, key)
+        opened.pop_all()
+        return made
+
+
+def _connected(place: str, create: bool, synchronous: str) -> Ledger:
+    """A connection to a file or a database."""
+    if place.startswith(("postgresql://", "postgres://")):
+        from tallybayes.store.postgres import PostgresLedger  # which imports psycopg
+
+        return PostgresLedger(place, create=create)
+    from tallybayes.store.sqlite import SQLiteLedger
+
+    return SQLiteLedger(place, create=create, synchronous=synchronous)
+
+
+def _place_of_keys(place: str, given: Literal[True] | str | os.PathLike[str]) -> str:
+    """Where the keys of a new store are to be."""
+    of_database = place.startswith(("postgresql://", "postgres://"))
+    if given is True:
+        if of_database:
+            raise StoreError(
+                "subject_keys=True keeps keys beside a file: for a database, name a file or "
+                "another server, of which no backups, archives or replicas are made"
+            )
+        given = f"{place}.keys"
+    at = os.fspath(given)
+    if at == place:
+        raise StoreError("subject_keys= is another file or database than the store: name one")
+    if at.startswith(("postgresql://", "postgres://")):
+        if ":" in at.partition("://")[2].rpartition("@")[0]:
+            raise StoreError(
+                "the address of the keys has a password, which a store does not keep: put it into "
+                "~/.pgpass"
+            )
+        return at
+    return os.path.abspath(at)
+
+
+def _found_keys(place: str, found: dict[str, bytes], given: bool | str | os.PathLike[str]) -> str:
+    """Where the keys of a store are: as is said, where they were, or beside it."""
+    if given and given is not True:
+        return _place_of_keys(place, given)
+    at, beside = found["subject_keys"].decode(), f"{place}.keys"
+    if "://" in at or os.path.exists(at):
+        return at
+    if os.path.exists(beside):
+        return beside
+    raise StoreError(
+        f"the rows of {place} are encrypted, and their keys are not in {at}: give subject_keys=, "
+        "where they are"
+    )
 
 
 def _need_same(
@@ -183,10 +261,14 @@ class Store(Writing):
 
         def compacted(ledger: Ledger) -> int:
             old = []
+            before = ledger.snapshot(counts=not self._keeps_rows, lock=True)
+            if lost := ledger.without_keys():
+                ledger.empty(lost, now)
+                ledger.keep_learned(b"")
             if "keep_days" in self._days and self._keeps_rows:
                 old = ledger.older(now - self._days["keep_days"] * DAY)
+                ledger.retire_keys(old)
                 ledger.empty([row.key for row in old], now)
-            before = ledger.snapshot(lock=True)
             horizon = ledger.horizon()
             if self._keeps_rows:
                 fold = self._refolded(ledger, horizon)
@@ -202,6 +284,8 @@ class Store(Writing):
         n_rows = int(self._commits.make(compacted))
         with self._commits.lock:
             self._writer.vacuum()
+            if self._writer.keys is not None:
+                self._writer.keys.ledger.vacuum()
         self._erase()
         return n_rows
 
@@ -265,10 +349,26 @@ class Store(Writing):
             key=self._key,
             keep_days=days.get("keep_days"),
             keep_ids=days.get("keep_ids"),
+            subject_keys=self._reader.settings().get("subject_keys", b"").decode(),
         ) as copied:
             if "key" in self._reader.settings():
                 copied._commits.make(lambda ledger: ledger.settle("key", self._key))
-            copied.merge(self)
+            if self._keeps_rows:
+                copied.merge(self)
+                return
+            with self._reader.reading():  # without rows, the counts are copied beside the ids
+                fold, horizon = self._fold_now(self._reader, self._reader.snapshot(), [])
+                events = self._reader.events(horizon)
+                parts = self._reader.kept_parts(horizon)
+
+            def filled(ledger: Ledger) -> None:
+                ledger.insert_new(events)
+                for part in parts:
+                    ledger.add_counts(part, kept=True)
+                before = ledger.snapshot(counts=False)
+                ledger.take_snapshot(before, ledger.current(), 0, fold.saved())
+
+            copied._commits.make(filled)
 
     # ---- other stores and models -----------------------------------------------------------------
     def merge(self, other: Store) -> Learned:
@@ -297,6 +397,11 @@ class Store(Writing):
                 "the two stores hash ids with different keys, so that rows in both are not "
                 "recognised: make stores that are to be merged with one key="
             )
+        if other._writer.keys is not None and self._writer.keys is None:
+            raise StoreError(
+                "the other store encrypts its rows, and this one would keep them as they are: "
+                "merge into a store with subject_keys="
+            )
         if not (self._keeps_rows and other._keeps_rows):
             raise StoreError(
                 "stores without rows (ledger='ids') do not merge, because a row in both would "
@@ -318,7 +423,10 @@ class Store(Writing):
         if self._facts.get(ANALYZER, facts.get(ANALYZER)) != facts.get(ANALYZER):
             raise StoreError("the stores read documents by different analyzers: declare one")
 
+        n_forgotten = 0
+
         def merged(ledger: Ledger) -> Learned:
+            nonlocal n_forgotten
             self._settle(ledger, facts)
             live = [event for event in theirs if event.label is not None]
             gone = [event for event in theirs if event.label is None and event.id is not None]
@@ -327,16 +435,18 @@ class Store(Writing):
             there = ledger.insert_new(gone)
             rows = [row for row in ledger.found_by("id", sorted(there)) if row.label]
             self._forget(ledger, rows, {})
+            n_forgotten = len(rows)
             for part in parts:
                 fold = Fold.restored(self._declaration, part, self._empty_fold(ledger).analyzer)
                 ledger.insert_new([Event(None, None, clock.time(), None, 0.0, None)])
-                self._add_part(ledger, fold, kept=True)
+                ledger.add_counts(fold.saved(), kept=True)
             return found._replace(version=ledger.current())
 
         named = not parts and all(event.id is not None for event in theirs)
         result: Learned = self._commits.make(merged, repeatable=named)
         self._know(facts)
-        self._erase()
+        if n_forgotten:
+            self._erase()
         return result
 
     def export(self, path: str | os.PathLike[str]) -> None:
@@ -376,7 +486,7 @@ class Store(Writing):
             fold = self._empty_fold(ledger)
             fold.take(model, clock.time())
             ledger.insert_new([Event(None, None, clock.time(), None, 0.0, None)])
-            self._add_part(ledger, fold, kept=True)
+            ledger.add_counts(fold.saved(), kept=True)
             return ledger.current()
 
         return int(self._commits.make(imported, repeatable=False))

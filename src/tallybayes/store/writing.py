@@ -109,6 +109,10 @@ class Writing(Reading):
         """
         rows = rows_given(rows, self._declaration.documents)
         n_rows = len(rows)
+        labels, ids, subjects = _listed(labels), _listed(ids), _listed(subjects)
+        times, weights = _listed(times), _listed(weights)
+        if not isinstance(request, str | None):
+            raise StoreError(f"request= is the name of a call, a string, got {request!r}"[:200])
         given = {"labels": labels, "ids": ids, "subjects": subjects, "times": times}
         given["weights"] = weights
         for name, values in given.items():
@@ -121,7 +125,6 @@ class Writing(Reading):
         now, key = clock.time(), self._key
         encoded, columns = encoded_rows(rows, self._columns)
         facts = {f"{COLUMN}{name}": kind for name, kind in columns.items()}
-        labels = _listed(labels)
         encoded_labels = [encoded_label(label) for label in labels]
         self._need_kind(encoded_labels, facts)
         self._need_declared(labels, rows)
@@ -129,14 +132,13 @@ class Writing(Reading):
             facts |= {f"{FACTS}{n}": v for n, v in self._declaration.facts(rows).items()}
         if ids is None and request is not None:
             ids = [f"{request}/{i}" for i in range(n_rows)]
-        ids = _listed(ids)
         hashes = [None] * n_rows if ids is None else [hashed(i, key, "id") for i in ids]
         subject = (
             [None] * n_rows
             if subjects is None
-            else [None if s is None else hashed(s, key, "subject") for s in _listed(subjects)]
+            else [None if s is None else hashed(s, key, "subject") for s in subjects]
         )
-        when = [now] * n_rows if times is None else [seconds_of(t) for t in _listed(times)]
+        when = [now] * n_rows if times is None else [seconds_of(t) for t in times]
         weights = weights_of(weights, n_rows)
         kept = encoded if self._keeps_rows else [None] * n_rows
         events = list(map(Event, hashes, subject, when, encoded_labels, weights, kept))
@@ -166,7 +168,8 @@ class Writing(Reading):
                     )
             return self._learn(ledger, events, encoded, ids, again)
 
-        alone = [*events, *named] if self._keeps_rows and not facts else None
+        plain = self._keeps_rows and self._writer.keys is None and not facts
+        alone = [*events, *named] if plain else None
         found = self._commits.make(counted, alone=alone, repeatable=ids is not None)
         self._know(facts)
         if isinstance(found, Learned):
@@ -266,6 +269,7 @@ class Writing(Reading):
         again: list[Any],
     ) -> Learned:
         """Appends events whose ids are new, and says what the others are."""
+        events = ledger.sealed_rows(events)
         there = ledger.insert_new(events)
         names = [None] * len(events) if ids is None else ids
         learned = {row.id: row.label for row in ledger.found_by("id", sorted(there))}
@@ -293,16 +297,9 @@ class Writing(Reading):
         if not self._keeps_rows and new:
             fold = self._empty_fold(ledger)
             fold.add([(encoded[i], (e := events[i]).label or "", e.weight, e.time) for i in new])
-            self._add_part(ledger, fold, kept=False)
+            ledger.add_counts(fold.saved(), kept=False)
         new_ids = [] if ids is None else [ids[i] for i in new]
         return Learned(len(new), new_ids, repeated, forgotten, ledger.current())
-
-    def _add_part(self, ledger: Ledger, fold: Fold, *, kept: bool) -> None:
-        """Appends counts that have no rows in the ledger."""
-        ledger.run(
-            "INSERT INTO tally_parts (v, kept, counts) VALUES (?, ?, ?)",
-            (ledger.current(), int(kept), fold.saved()),
-        )
 
     def _need_declared(self, labels: list[Any], rows: list[Any]) -> None:
         """Raises for labels that were not declared, and rows that a declared family refuses."""
@@ -399,6 +396,7 @@ class Writing(Reading):
         else:
             fold, version = self._fold_now(ledger, before, live)
             taken = [(_given(encoded, row), row.label or "", row.weight, row.time) for row in live]
+        ledger.retire_keys(live)
         ledger.empty([row.key for row in live], clock.time())
         try:
             fold.remove(taken)
@@ -514,8 +512,19 @@ class Writing(Reading):
         return dict(zip(names, encoded_rows(given, self._columns)[0], strict=True))
 
     def _erase(self) -> None:
+        """Destroys the keys of what was forgotten, and what files still hold of it."""
+        keys = self._writer.keys
+        if keys is not None:
+
+            def destroyed(ledger: Ledger) -> None:
+                ledger.hold_keys(alone=True)
+                keys.destroy(ledger.uses_key)
+
+            self._commits.make(destroyed)
         with self._commits.lock:
             prevented = self._writer.erase()
+            if keys is not None:
+                prevented = keys.ledger.erase() or prevented
         if prevented:
             raise UnfinishedForget(
                 f"the rows are forgotten, and no model counts them; but {prevented}. End that, and "

@@ -25,7 +25,7 @@ def days(tmp_path, monkeypatch):
 
 
 def test_rows_of_files_are_learned_relabelled_and_forgotten(run, days):
-    run("store", "init", "days.db")
+    run("store", "init", "days.db", "--subject-keys", "days.keys")
     found = run("store", "learn", "days.db", "days.csv", *LEARN, "--json").document
     assert (found["rows"], found["new"], found["version"]) == (3, 3, 3)
     again = run("store", "learn", "days.db", "days.csv", *LEARN).out
@@ -40,6 +40,7 @@ def test_rows_of_files_are_learned_relabelled_and_forgotten(run, days):
     assert run("store", "forget", "days.db", "--subject", "ann", "--json").document["rows"] == 2
     shown = run("store", "show", "days.db", "--json").document
     assert (shown["rows"], shown["forgotten_ids"], shown["weights"]) == (1, 2, {"yes": 1.0})
+    assert shown["subject_keys"] == str(days / "days.keys")
     run("store", "forget", "days.db", "corrected.csv", "--id-column", "message")
     assert "holds no rows" in run("store", "export", "days.db", "-o", "x.tally", code=1).line
 
