@@ -23,6 +23,7 @@ from tallybayes.labels.hierarchy import Hierarchy
 from tallybayes.labels.multi_label import MultiLabel
 from tallybayes.model_files.tables import open_model
 from tallybayes.progress import on_progress, set_progress
+from tallybayes.reporting.comparison import comparison_report
 from tallybayes.schema import Schema
 from tallybayes.sources.database_rows import sql, table
 from tallybayes.sources.documents import documents
@@ -50,6 +51,7 @@ __all__ = [
     "bayes_rule",
     "collect",
     "compare",
+    "comparison_report",
     "cross_validate",
     "csv",
     "doctor",

@@ -113,7 +113,8 @@ class Opened:
         self.page.on("dialog", lambda dialog: self.troubles.append(f"dialog: {dialog.message}"))
         self.address = path.as_uri()
         self.page.goto(self.address)
-        self.page.wait_for_function("globalThis.tallybayes !== undefined")
+        if "<script" in html:
+            self.page.wait_for_function("globalThis.tallybayes !== undefined")
 
     def _only_the_file(self, route: Any) -> None:
         if route.request.url == self.address:

@@ -216,6 +216,16 @@ def compare(
     show_all: Annotated[
         bool, typer.Option("--all", metavar="", help="All columns, not those 20 that moved most.")
     ] = False,
+    report: Annotated[
+        str | None,
+        typer.Option(
+            "--report",
+            metavar="PAGE",
+            help="Write a page of HTML that shows what moved.",
+            show_default=False,
+        ),
+    ] = None,
+    force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Compare two tallies: what moved, from the counts alone.
@@ -223,8 +233,12 @@ def compare(
     Examples:
         tallybayes compare may.tally june.tally
         tallybayes compare sold.tally june.tally --fail-over 0.25
+        tallybayes compare sold.tally june.tally --report june.html
     """
     need_output()
+    from tallybayes.cli.files import Output
+
+    page = Output(report, "page", [old, new], force=force, option="--report") if report else None
     from tallybayes import compare as compared
     from tallybayes.cli.console import document, say
     from tallybayes.cli.files import loaded
@@ -240,6 +254,10 @@ def compare(
         from tallybayes.cli.show import comparison_tables
 
         say(*comparison_tables(found, show_all))
+    if page is not None:
+        from tallybayes import comparison_report
+
+        comparison_report(found, about={"old": old, "new": new}).save(page.path)
     if fail_over is not None and found.largest_psi > fail_over:
         raise typer.Exit(MOVED)
 

@@ -136,23 +136,30 @@ def _count(action: Action, file: Any, source: Any, target: str | None) -> int:
 # ---- count: the counts of some rows alone, to be merged with those of others ---------------------
 @reads_training
 def count(
-    data: Annotated[
-        list[str], typer.Argument(metavar="PART…", help="Labelled rows; - is standard input.")
-    ],
+    data: Annotated[list[str], typer.Argument(metavar="PART…", help="Rows; - is standard input.")],
     reading: Reading,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="MODEL", help="The file of the counts.")
+    ],
     target: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--target",
             "-t",
             metavar="COL",
             autocompletion=columns_of,
             help="The label's column.",
+            show_default=False,
         ),
-    ],
-    output: Annotated[
-        str, typer.Option("--output", "-o", metavar="MODEL", help="The file of the counts.")
-    ],
+    ] = None,
+    no_target: Annotated[
+        bool,
+        typer.Option(
+            "--no-target",
+            metavar="",
+            help="Count rows without labels, for compare, in place of -t.",
+        ),
+    ] = False,
     column: Annotated[
         list[str] | None,
         typer.Option(
@@ -166,11 +173,19 @@ def count(
 ) -> None:
     """Count a part of the rows: merge adds the counts of all parts to one model.
 
-    The file is a plain model of its part, which every command takes. Nothing is measured.
+    The file is a plain model of its part, which every command takes. Nothing is measured. Rows
+    without labels are of one class, and what moved between such counts and others is compared.
 
     Examples:
         tallybayes count monday.csv --target sold -o monday.tally
+        tallybayes count june.csv --no-target -o june.tally
     """
+    if no_target == (target is not None):
+        raise Failure(
+            "count takes the column of labels, --target COL, or counts rows without labels, "
+            "--no-target: give one of the two",
+            USAGE,
+        )
     from tallybayes.cli.files import Output
     from tallybayes.model_files import need_columns
 

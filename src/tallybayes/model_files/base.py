@@ -474,7 +474,7 @@ class ChosenRows:
 # ---- the columns that a fit needs ----------------------------------------------------------------
 def need_columns(
     source: Named,
-    target: str,
+    target: str | None,
     families: dict[str, Any],
     weight: str | None = None,
     group: str | None = None,
@@ -485,8 +485,8 @@ def need_columns(
     ----------
     source : Rows
         What has a name and a header.
-    target : str
-        The column of the labels.
+    target : str or None
+        The column of the labels, if there is one.
     families : dict
         Declared families by column.
     weight : str, optional
@@ -495,7 +495,8 @@ def need_columns(
         The column of groups of rows.
     """
     columns = source.header
-    need_target(source, target, columns)
+    if target is not None:
+        need_target(source, target, columns)
     for name in families:
         if name not in columns:
             from tallybayes.families.registry import family_names

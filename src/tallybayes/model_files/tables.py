@@ -20,7 +20,7 @@ from tallybayes.errors import (
     suggestion,
 )
 from tallybayes.estimators.loading import load_or_count
-from tallybayes.estimators.naive_bayes import NaiveBayes
+from tallybayes.estimators.naive_bayes import NaiveBayes, collect
 from tallybayes.estimators.read_by import ReadBy, remember
 from tallybayes.estimators.saving import save
 from tallybayes.estimators.sources import Counted
@@ -99,7 +99,7 @@ class TableFile(ModelFile):
     def fit(
         cls,
         rows: Rows,
-        target: str,
+        target: str | None,
         families: dict[str, Any],
         *,
         plain: bool = False,
@@ -115,9 +115,10 @@ class TableFile(ModelFile):
         Parameters
         ----------
         rows : Rows
-            Rows with labels.
-        target : str
-            The column of the labels.
+            Rows with labels, or without.
+        target : str or None
+            The column of the labels. None: all rows are of one class, ``"(unlabelled)"``, and the
+            model is plain.
         families : dict
             Declared families; None leaves the column out.
         plain : bool
@@ -149,10 +150,15 @@ class TableFile(ModelFile):
             weight=weight,
             group=group,
         )
+        counted = None
         with reading_shown("" if plain else "learning weights"), rows.reading(plan):
-            counted = model._fit_source(
-                rows, target, weight, at_least=MAX_SAMPLE_ROWS, groups=group
-            )
+            if target is None:
+                tally = collect(rows, None, columns or "auto", sample_weight=weight)
+                model = NaiveBayes.from_tally(tally, columns=columns or "auto")
+            else:
+                counted = model._fit_source(
+                    rows, target, weight, at_least=MAX_SAMPLE_ROWS, groups=group
+                )
         if class_weight is not None:  # later rows have the weights that these have
             model.set_params(class_weight=dict(model.class_weight_))
         read_by = ReadBy(target, None, weight, {}, rows.spelling, rows.flatten)

@@ -20,7 +20,7 @@ from tallybayes.reporting.content import content_of
 from tallybayes.reporting.document import document_of
 from tallybayes.reporting.subjects import subject_of
 
-__all__ = ["SCRIPTS", "Language", "Report", "rendered", "report_of"]
+__all__ = ["SCRIPTS", "Language", "Report", "rendered", "rendered_still", "report_of"]
 
 
 # ---- a report: its content, and where the page goes ----------------------------------------------
@@ -57,7 +57,10 @@ class Report:
 
     def __init__(self, data: dict[str, Any], lang: Language = "en") -> None:
         self.data, self.lang = data, lang
-        self._html = rendered(data, lang)
+        self._html = self._rendered()
+
+    def _rendered(self) -> str:
+        return rendered(self.data, self.lang)
 
     @property
     def html(self) -> str:
@@ -217,7 +220,7 @@ def _json(data: Any) -> str:
 
 
 @cache
-def _template() -> Any:
+def _template(name: str) -> Any:
     try:
         import jinja2
     except ImportError as error:
@@ -225,7 +228,49 @@ def _template() -> Any:
             f"reports need Jinja2 ({error}): pip install 'tallybayes[report]'"
         ) from error
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    return environment.from_string(_resource("page.html.j2"))
+    return environment.from_string(_resource(name))
+
+
+def rendered_still(
+    template: str, lang: str, *, lead: tuple[str, Mapping[str, Any]], **values: Any
+) -> str:
+    """A page without scripts.
+
+    Parameters
+    ----------
+    template : str
+        Its file.
+    lang : {"en", "zh"}
+    lead : (str, mapping)
+        The key of the sentence that it begins with, and what stands in its gaps.
+    **values
+        Of the template.
+
+    Raises
+    ------
+    ValueError
+        For a language that there is not.
+    ImportError
+        Without Jinja2.
+    """
+    if lang not in LANG:
+        raise ValueError(f"lang is one of {sorted(LANG)}, got {lang!r}")
+    page = _template(template)
+    import markupsafe
+
+    style, words = _resource("page.css"), _words(lang)
+    policy = f"default-src 'none'; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
+    key, gaps = lead
+    return str(
+        page.render(
+            lang=LANG[lang],
+            words=words,
+            policy=policy,
+            style=markupsafe.Markup(style),
+            lead=words[key].format(**gaps),
+            **values,
+        )
+    )
 
 
 def rendered(data: dict[str, Any], lang: str) -> str:
@@ -253,7 +298,7 @@ def rendered(data: dict[str, Any], lang: str) -> str:
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
         "base-uri 'none'; form-action 'none'"
     )
-    page: str = _template().render(
+    page: str = _template("page.html.j2").render(
         lang=LANG[lang],
         words=words,
         data=data,

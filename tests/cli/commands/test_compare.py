@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tallybayes import collect, compare, load
@@ -44,6 +46,29 @@ def test_a_file_of_a_tally_without_labels_is_compared_too(run, months, tmp_path)
     assert told["p_classes"] is None
     assert told["columns"][0]["came"] == ["app"]
     assert "q within" not in run("compare", "june.tally", "rows.tally").out
+
+
+def test_rows_without_labels_are_counted_and_a_page_shows_what_moved(run, months, tmp_path):
+    import pandas as pd
+
+    frame = pd.read_csv(tmp_path / "july.csv").drop(columns="sold")
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    counted = run("count", "rows.csv", "--no-target", "-o", "rows.tally", "--json").document
+    assert counted["classes"] == {"(unlabelled)": 120}
+    tally = load(tmp_path / "rows.tally").tally_
+    assert tally == collect(frame)
+    told = run("compare", "june.tally", "rows.tally", "--report", "page.html", "--json").document
+    assert told["columns"] == json.loads(
+        json.dumps(compare(months[0], tally).document()["columns"])
+    )
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert f"PSI {told['columns'][0]['psi']:.4f}" in page
+    (tmp_path / "notes.html").write_text("mine")
+    refused = run("compare", "june.tally", "rows.tally", "--report", "notes.html", code=2).line
+    assert "--force" in refused
+    either = run("count", "rows.csv", "-o", "x.tally", code=2).line
+    assert "--target COL" in either
+    assert "--no-target" in either
 
 
 def test_what_cannot_be_compared_is_one_line(run, months, tmp_path):
