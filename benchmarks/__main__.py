@@ -23,6 +23,7 @@ COMMANDS = {
     "sql": ("benchmarks.sql.command", "scoring in SQL beside predict and nested CASE"),
     "drift": ("benchmarks.drift", "what moved, and class shares, from counts"),
     "decisions": ("benchmarks.decisions", "prediction sets beside MAPIE, and decisions by cost"),
+    "privacy": ("benchmarks.privacy", "counts released with noise: fit, attack and log-loss"),
     "back-ends": ("benchmarks.back_ends", "models in ONNX, Python, JavaScript and SQL"),
     "start": ("benchmarks.start.command", "how soon the command line has answered"),
     "first": ("benchmarks.first.command", "the first prediction of 3,000 columns and 500 classes"),

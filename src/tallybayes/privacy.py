@@ -30,6 +30,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Annotated, Any, BinaryIO, ClassVar, Literal, NamedTuple, Self
@@ -180,20 +181,22 @@ def _exact(number: float) -> Fraction:
 
 
 # ---- the noise -----------------------------------------------------------------------------------
+Add = Callable[[list[int]], list[int]]
+"""Adds noise to counts."""
+
+
 class _Noise(NamedTuple):
-    """The scales of integer noise, b or σ, and what draws it.
+    """What adds noise to class counts and to other counts, and its variances.
 
     Parameters
     ----------
-    of_classes, of_cells : float
+    to_classes, to_cells : callable
     variances : tuple of (float, float)
-    add : callable (counts, scale) -> counts
     """
 
-    of_classes: float
-    of_cells: float
+    to_classes: Add
+    to_cells: Add
     variances: tuple[float, float]
-    add: Callable[[list[int], float], list[int]]
 
 
 def _opendp() -> Any:
@@ -226,6 +229,7 @@ def _opendp() -> Any:
     return OpenDP
 
 
+@lru_cache(64)
 def _noise(epsilon: float, delta: float, rows: int, n_columns: int) -> _Noise:
     """The noise of a release.
 
@@ -241,32 +245,25 @@ def _noise(epsilon: float, delta: float, rows: int, n_columns: int) -> _Noise:
         )
     dp = _opendp()
     share = CLASS_SHARE if n_columns else 1.0
-    of_cells, cost_of_cells = 0.0, 0.0
     up = 1.0 + 2.0**-40  # more than the rounding of the scales
     if delta == 0.0:
         make, allowed = dp.laplace, epsilon
         of_classes: float = up * rows / (share * epsilon)
-        if n_columns:
-            of_cells = up * rows * n_columns / ((1.0 - share) * epsilon)
-            cost_of_cells = make(of_cells).map(rows * n_columns)
-        cost = make(of_classes).map(rows) + cost_of_cells
+        of_cells: float = up * rows * n_columns / ((1.0 - CLASS_SHARE) * epsilon)
+        far: Any = rows, rows * n_columns
     else:
         make = dp.gaussian
         sigma = _sigma(dp, epsilon, delta)
         allowed = 0.5 / sigma**2
         of_classes = up * rows * sigma / math.sqrt(share)
-        if n_columns:
-            of_cells = up * rows * sigma * math.sqrt(n_columns / (1.0 - share))
-            cost_of_cells = make(of_cells).map(math.nextafter(rows * n_columns**0.5, math.inf))
-        cost = make(of_classes).map(float(rows)) + cost_of_cells
+        of_cells = up * rows * sigma * math.sqrt(n_columns / (1.0 - CLASS_SHARE))
+        far = float(rows), math.nextafter(rows * n_columns**0.5, math.inf)
+    to_classes, to_cells = make(of_classes), make(of_cells)
+    cost = to_classes.map(far[0]) + (to_cells.map(far[1]) if n_columns else 0.0)
     if cost > allowed:  # by OpenDP's own account of the noise
         raise ArithmeticError(f"the noise would cost {cost!r}, more than {allowed!r}")
-    return _Noise(
-        of_classes,
-        of_cells,
-        (_variance(of_classes, delta), _variance(of_cells, delta)),
-        lambda counts, scale: list(make(scale)(counts)),
-    )
+    variances = _variance(of_classes, delta), _variance(of_cells, delta)
+    return _Noise(to_classes, to_cells, variances)
 
 
 def _sigma(dp: Any, epsilon: float, delta: float) -> float:
@@ -297,7 +294,7 @@ def release(
     *,
     budget: Budget | None = None,
 ) -> NoisedTally:
-    """Counts that may leave the house: with noise by which no person can be told from them.
+    """Add noise to counts, which may then be published: they reveal no person.
 
     Protected is whether a person's rows were counted, and so all that they hold. Not protected are
     the schema, which has to be public knowledge, facts about people in general that the counts
@@ -348,8 +345,8 @@ def release(
     if budget is not None:
         budget.spend(epsilon, delta)
     noised = np.empty_like(counts)
-    for part, scale in ((slice(0, 1), noise.of_classes), (slice(1, None), noise.of_cells)):
-        drawn = noise.add(counts[:, part].ravel().tolist(), scale) if counts[:, part].size else []
+    for part, add in ((slice(0, 1), noise.to_classes), (slice(1, None), noise.to_cells)):
+        drawn = add(counts[:, part].ravel().tolist())
         noised[:, part] = np.array(drawn, dtype=np.int64).reshape(counts[:, part].shape)
     promise = Guarantee(
         float(epsilon),
@@ -531,7 +528,7 @@ class NoisedTally:
           v / (τ_j²·(n_c·p_a)² + v).
         - No count is negative: it is the mean of the posterior above 0.
         - What noise is left in the log-ratios of all columns, V nats² a row in all, makes
-          probabilities too sure. The log-ratios are multiplied by 1 / √(1 + π·V/8).
+          probabilities overconfident. The log-ratios are multiplied by 1 / √(1 + π·V/8).
 
         Returns
         -------
@@ -767,7 +764,7 @@ class _Cells:
         spread = kept * self.variance
         found = np.where(kept > 0.0, _mean_above_0(mean, spread), self.expected)
         average = np.tensordot(weights, found, 1)
-        second = np.tensordot(weights, mean**2 + spread, 1)
+        second = np.tensordot(weights, mean * found + spread, 1)  # E[k²] of what is above 0
         return average, np.maximum(second - average**2, 0.0)
 
 
@@ -826,14 +823,14 @@ def noised_vector(
         )
     counts = _counts(tally, "noised_vector")
     noise = _noise(float(epsilon), 0.0, int(rows_per_person), len(tally.groups))
-    for part, scale in ((counts[:, :1], noise.of_classes), (counts[:, 1:], noise.of_cells)):
-        drawn = _negative_binomial(noise, scale, int(parties), 2 * part.size)
+    for part, add in ((counts[:, :1], noise.to_classes), (counts[:, 1:], noise.to_cells)):
+        drawn = _negative_binomial(add, int(parties), 2 * part.size)
         part += (drawn[: part.size] - drawn[part.size :]).reshape(part.shape)
     ends = np.cumsum(_widths(tally.schema))
     return np.concatenate([part.ravel() for part in np.split(counts, ends[:-1], axis=1)])
 
 
-def _negative_binomial(noise: _Noise, scale: float, n: int, size: int) -> NDArray[np.int64]:
+def _negative_binomial(add: Add, n: int, size: int) -> NDArray[np.int64]:
     """Counts k of probability ∝ q^k · Π_{i ≤ k} (1 + (i − 1)·n) / (i·n), q = exp(−1/b): the sum of
     n of them is geometric.
 
@@ -842,7 +839,7 @@ def _negative_binomial(noise: _Noise, scale: float, n: int, size: int) -> NDArra
     """
     found: list[int] = []
     while len(found) < size:
-        for k in noise.add([0] * (4 * (size - len(found)) + 16), scale):
+        for k in add([0] * (4 * (size - len(found)) + 16)):
             if k >= 0 and all(secrets.randbelow(i * n) <= (i - 1) * n for i in range(1, k + 1)):
                 found.append(k)
     return np.array(found[:size], dtype=np.int64)

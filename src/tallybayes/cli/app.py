@@ -279,6 +279,7 @@ COMMANDS = {
     "update": "tallybayes.cli.learn",
     "forget": "tallybayes.cli.learn",
     "merge": "tallybayes.cli.learn",
+    "release": "tallybayes.cli.learn",
     "reweight": "tallybayes.cli.learn",
     "show": "tallybayes.cli.ask",
     "sql": "tallybayes.cli.ask",

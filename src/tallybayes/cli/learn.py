@@ -1,5 +1,5 @@
 """Commands that change what a model file has counted or learned: ``update`` and ``forget``,
-``count`` and ``merge``, and ``reweight``.
+``count``, ``merge`` and ``release``, and ``reweight``.
 
 A file changes at the end of a command, at once.
 """
@@ -20,7 +20,7 @@ from tallybayes.cli.quick_imports import import_estimators
 from tallybayes.cli.reading import Reading, reads_labels, reads_training
 from tallybayes.errors import NegativeTally, listed
 
-__all__ = ["count", "forget", "merge", "reweight", "update"]
+__all__ = ["count", "forget", "merge", "release", "reweight", "update"]
 
 Action = Literal["update", "forget"]
 
@@ -284,6 +284,93 @@ def _note_copies(models: list[str]) -> None:
                 note(f"warning: {path} is given twice: its rows count twice")
             elif filecmp.cmp(path, other, shallow=False):
                 note(f"warning: {path} is a copy of {other}: its rows count twice")
+
+
+# ---- release: counts with noise, which may leave the house ---------------------------------------
+def release(
+    counts: Annotated[
+        str, typer.Argument(metavar="COUNTS", help="A plain model or tally, written by count.")
+    ],
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="MODEL", help="The file of the noised counts.")
+    ],
+    schema: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="What is public: JSON of classes and of columns with their levels. Other columns "
+            "are left out. A tally that was counted by a declared schema needs none.",
+            show_default=False,
+        ),
+    ] = None,
+    epsilon: Annotated[
+        float, typer.Option(metavar="NUMBER", help="ε of the whole release; less protects more.")
+    ] = 1.0,
+    delta: Annotated[
+        float, typer.Option(metavar="NUMBER", help="δ; above 0 the noise is Gaussian.")
+    ] = 0.0,
+    rows_per_person: Annotated[
+        int, typer.Option(metavar="N", help="The most rows that one person has.")
+    ] = 1,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Add noise to counts, so that they tell of no person.
+
+    The file is a plain model of the noised counts, which predict, show and merge take. Releases of
+    the same rows add up: keep the sum of their ε in mind.
+
+    Examples:
+        tallybayes release sold.tally -o public.tally --schema public.json --epsilon 1
+    """
+    from importlib.util import find_spec
+
+    from tallybayes.cli.files import Output
+    from tallybayes.sources import need_model
+
+    need_model(counts)
+    out = Output(output, "model", [counts], force=force)
+    if find_spec("opendp") is None:
+        raise Failure("release needs OpenDP: pip install 'tallybayes[private]'")
+    out.need_as_made()
+    from tallybayes import privacy
+    from tallybayes.cli.console import document, line, say
+    from tallybayes.tally import TableTally
+
+    tally = TableTally.load(counts)
+    if schema is not None:
+        tally = tally.in_schema(_declared(schema))
+    noised = privacy.release(tally, epsilon, delta, rows_per_person)
+    noised.save(out.path)
+    if json:
+        columns = {
+            group.names[0]: group.levels[0].tolist()
+            for group in noised.schema.groups
+            if group.names is not None and group.levels is not None
+        }
+        promise = {"epsilon": epsilon, "delta": delta, "rows_per_person": rows_per_person}
+        document("release", {"model": out.path, **promise, "columns": columns})
+        return
+    say(line(f"counts of {len(noised.schema.groups)} columns released; {out.path} has {noised}"))
+
+
+def _declared(path: str) -> Any:
+    """The schema that a file of JSON declares."""
+    from json import JSONDecodeError, load
+
+    from tallybayes import Schema
+
+    rule = f"{path} declares what is public, as"
+    example = '{"classes": ["no", "yes"], "columns": {"job": ["nurse", "clerk"]}}'
+    try:
+        with open(path, encoding="utf-8") as file:
+            found = load(file)
+    except (JSONDecodeError, UnicodeDecodeError) as error:
+        raise Failure(f"{rule} {example}; it is not JSON: {error}") from error
+    fits = isinstance(found, dict) and found.keys() == {"classes", "columns"}
+    if not fits or not isinstance(found["columns"], dict):
+        raise Failure(f"{rule} {example}; it holds something else: write it like this")
+    return Schema.declare(found["columns"], found["classes"])
 
 
 # ---- reweight: weights, pairs and calibration learned again, under the present counts ------------
