@@ -107,6 +107,7 @@ def reader(column: Mapping[str, Any]) -> Entry:
     at = dict(zip(column["levels"], column["entries"]))
     dates, codes, name = column["dates"], column.get("codes"), column["name"]
     starts = None if column["starts"] is None else floats(column["starts"])
+    whole_line = None if codes is not None or least else starts  # of any finite number
 
     def refusal(value: Any) -> ValueError:
         return ValueError(f"column {name!r}: the model does not take {value!r}")
@@ -121,6 +122,8 @@ def reader(column: Mapping[str, Any]) -> Entry:
             value = given
         elif (kind is float and given == given) or (kind is int and -WHOLE < given < WHOLE):
             value = given * 1.0
+            if whole_line and value - value == 0.0:
+                return first + bisect_right(whole_line, value), value
         else:
             value = plain(given)
         if value is None:
@@ -169,6 +172,11 @@ def joint(term: Mapping[str, Any]) -> Term:
     for j, coarser, size in reversed(list(zip(term["columns"], term["maps"], term["sizes"]))):
         steps.append((j, [nowhere if a < 0 else a * stride for a in coarser]))
         stride *= size
+    (a, of_a), (b, of_b) = steps[0], steps[-1]
+
+    def of_pair(entries: Sequence[int], values: Sequence[Any]) -> Sequence[float]:
+        place = of_a[entries[a]] + of_b[entries[b]]
+        return rows[place if place >= 0 else -1]
 
     def added(entries: Sequence[int], values: Sequence[Any]) -> Sequence[float]:
         place = 0
@@ -176,7 +184,7 @@ def joint(term: Mapping[str, Any]) -> Term:
             place += step[entries[j]]
         return rows[place if place >= 0 else -1]
 
-    return added
+    return of_pair if len(steps) == 2 else added
 
 
 def law(term: Mapping[str, Any]) -> Term:
