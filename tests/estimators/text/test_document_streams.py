@@ -46,7 +46,9 @@ WEIGHTED = [
     {"ridge": False, "analyzer": "char", "ngram_range": (1, 3)},
 ]
 SOME = 2.05  # documents; no sum of the weights of rows, so that rounding decides nothing
-law = settings(max_examples=2 * settings.default.max_examples)  # of all models together
+BUCKETS = [options for options in [*PLAIN, *WEIGHTED] if "n_features" in options]
+TERMS = [options for options in [*PLAIN, *WEIGHTED] if "n_features" not in options]
+law = settings(max_examples=3 * settings.default.max_examples // 2)  # of all these models together
 FIRST = [("a b cc", "x", 1.0), ("b d d", "y", 1.0), ("é", "x", 1.0), ("cc a", "z", 1.0)]
 
 
@@ -93,9 +95,11 @@ steps = st.lists(
 
 
 @pytest.mark.filterwarnings("ignore::tallybayes.errors.StaleWarning")
+@pytest.mark.parametrize("models", [[*TERMS, {}], BUCKETS], ids=["terms", "buckets"])
 @law
-@given(st.sampled_from([*PLAIN, *WEIGHTED, {}]), st.lists(rows, max_size=8), st.data(), steps)
-def test_any_order_is_a_fit_on_what_remains(options, come, data, ways):
+@given(st.data(), st.lists(rows, max_size=8), steps)
+def test_any_order_is_a_fit_on_what_remains(models, data, come, ways):
+    options = data.draw(st.sampled_from(models))
     model = fitted(options, FIRST)
     weighted = options.get("model") is None
     if weighted:  # bits are those of a fit where no sum was rounded
@@ -170,12 +174,14 @@ pruning_steps = st.lists(
 )
 
 
+@pytest.mark.parametrize("models", [TERMS, BUCKETS], ids=["terms", "buckets"])
 @law
-@given(st.sampled_from([*PLAIN, *WEIGHTED]), pruning_steps)
-def test_pruned_between_documents_it_is_a_fit_but_for_what_was_dropped(options, steps):
+@given(st.data(), pruning_steps)
+def test_pruned_between_documents_it_is_a_fit_but_for_what_was_dropped(models, data, steps):
     """Terms that no prune has dropped are counted as by a fit on what remains; others lack at most
     the bound. Scores are those of the same counts made in batches, and what the weighted model
     learns on them is the same to the last bit."""
+    options = data.draw(st.sampled_from(models))
     weighted = options.get("model") is None
     live, batch = fitted(options, FIRST), fitted(options, FIRST)
     held, dropped = [*FIRST], set()
