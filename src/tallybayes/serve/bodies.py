@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from struct import unpack_from
 from typing import Any
 
@@ -231,7 +232,7 @@ def _are_fine(rows: Sequence[Any], known: Mapping[str, Any]) -> bool:
     """Whether rows with plain strings keep to all rules; False may need a closer look."""
     if set(map(type, rows)) != {dict} or not set().union(*rows) <= known.keys():
         return False
-    values = [value for row in rows for value in row.values()]
+    values = list(chain.from_iterable(map(dict.values, rows)))
     kinds = set(map(type, values))
     if kinds & NUMBERS:
         numbers = [value for value in values if type(value) in NUMBERS]

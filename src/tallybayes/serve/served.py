@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from copy import copy
 from hashlib import sha256
+from itertools import chain
 from typing import Any, Protocol
 
 import numpy as np
@@ -95,26 +96,26 @@ class Served:
         """The label of the highest probability, the first of equal ones."""
         return self.labels[shares.index(max(shares))]
 
-    def written(self, shares: Sequence[Sequence[float]], *, bare: bool) -> list[bytes]:
+    def written(self, shares: Sequence[Sequence[float]], between: str, *, bare: bool) -> str:
         """Write predictions. Only the numbers differ between rows, so the rest is encoded once.
 
         Parameters
         ----------
         shares : list of list of float
             As :meth:`probabilities` returns them.
+        between : str
+            What stands between rows; without "%".
         bare : bool
             Whether labels are written without probabilities.
 
         Returns
         -------
-        list of bytes
+        str
             An object of JSON for each row.
         """
         frames = self._bare if bare else self._frames
-        best = [frames[row.index(max(row))] for row in shares]
-        if bare:
-            return [frame.encode() for frame in best]
-        return [(frame % tuple(row)).encode() for frame, row in zip(best, shares, strict=True)]
+        text = between.join([frames[row.index(max(row))] for row in shares])
+        return text if bare else text % tuple(chain.from_iterable(shares))
 
     def _given(self, rows: Any) -> Any:
         """Rows as the model takes them."""

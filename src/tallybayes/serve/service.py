@@ -184,13 +184,15 @@ def _json(value: Any) -> Response:
     return Response(as_json(value), media_type=JSON)
 
 
-def _of_rows(served: Served, kind: str, name: str, answers: list[bytes]) -> Response:
-    """One answer for each row, each an object of JSON, as a document or as lines."""
+BETWEEN = {JSON: ",", LINES: "\n"}  # the answers of rows
+
+
+def _of_rows(served: Served, kind: str, name: str, answers: str) -> Response:
+    """One answer for each row, as a document or as lines."""
     if kind == LINES:
-        return Response(b"".join(answer + b"\n" for answer in answers), media_type=LINES)
-    model = as_json({"name": served.name, "version": served.version})
-    body = b'{"model":%b,"%b":[%b]}' % (model, name.encode(), b",".join(answers))
-    return Response(body, media_type=JSON)
+        return Response(f"{answers}\n".encode(), media_type=LINES)
+    model = as_json({"name": served.name, "version": served.version}).decode()
+    return Response(f'{{"model":{model},"{name}":[{answers}]}}'.encode(), media_type=JSON)
 
 
 def _refusal(refused: Refused) -> Response:
@@ -619,7 +621,7 @@ class Service:
                     for k, p in zip(served.keys, zip(*shares, strict=True), strict=True)
                 }
             return Response(arrow_body(columns), media_type=ARROW)
-        answers = served.written(shares, bare=not with_shares)
+        answers = served.written(shares, BETWEEN[kind], bare=not with_shares)
         return _of_rows(served, kind, "predictions", answers)
 
     @route(
@@ -640,7 +642,8 @@ class Service:
         with _refusing():
             answers = served.explained(rows)
         self.counters.happened("explained", len(answers))
-        return _of_rows(served, kind, "explanations", [as_json(answer) for answer in answers])
+        text = BETWEEN[kind].join(as_json(answer).decode() for answer in answers)
+        return _of_rows(served, kind, "explanations", text)
 
     def _rows_to_ask(self, call: Call) -> Any:
         rows = call.rows(self.limits, known=call.served.columns).rows
