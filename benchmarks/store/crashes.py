@@ -20,7 +20,7 @@ from typing import Any
 from unittest import mock
 
 from tallybayes import NaiveBayes, store
-from tallybayes.errors import UnfinishedForget
+from tallybayes.errors import StoreError, UnfinishedForget
 from tallybayes.store.events import hashed
 
 __all__ = ["check_crashes", "work"]
@@ -46,34 +46,37 @@ def work(url: str, seed: int, first: int, pipe: Connection) -> None:
     def say(line: str) -> None:
         os.write(pipe.fileno(), f"{line}\n".encode())
 
-    with store.open(url) as mail:
+    with _patiently(lambda: store.open(url)) as mail:
         for begin in range(first, first + 10**6, GROUP):
             ids = list(range(begin, begin + GROUP))
             say(f"learn {begin}")
-            mail.learn([row_of(i) for i in ids], [label_of(i) for i in ids], ids=ids)
+            rows, labels = [row_of(i) for i in ids], [label_of(i) for i in ids]
+            _patiently(partial(mail.learn, rows, labels, ids=ids))
             say(f"done {begin}")
             live += ids
             if mine.random() < 0.3:
                 gone = mine.sample(live, 3)
                 say("forget " + " ".join(map(str, gone)))
-                _finished(partial(mail.forget, ids=gone))
+                _patiently(partial(mail.forget, ids=gone))
                 say("done")
                 live = [i for i in live if i not in gone]
             if mine.random() < 0.1:
-                mail.refresh()
-                mail.snapshot()
+                _patiently(mail.refresh)
+                _patiently(mail.snapshot)
             if mine.random() < 0.05:
-                _finished(mail.compact)
+                _patiently(mail.compact)
 
 
-def _finished(call: Callable[[], Any]) -> None:
-    """Calls until no other process prevents it from emptying the write-ahead log."""
+def _patiently(call: Callable[[], Any]) -> Any:
+    """Calls until others let the process write, and empty the write-ahead log."""
     while True:
         try:
-            call()
-            return
+            return call()
         except UnfinishedForget:
             pass
+        except StoreError as error:
+            if "try again" not in str(error):
+                raise
 
 
 def _log(text: bytes) -> tuple[set[int], set[int], set[int]]:

@@ -59,7 +59,7 @@ def test_an_older_copy_forgets_what_the_store_forgot(
         assert mail.model() == fitted(*left)
         assert mail.verify().rows == 4
     with store.open(copy) as copied:
-        with pytest.raises(StoreError, match=r"an older copy. compact\(\) takes these rows away"):
+        with pytest.raises(StoreError, match=r"an older copy. compact\(\) removes these rows"):
             copied.model()
         assert copied.compact() == 0
         assert copied.model() == fitted(*copied_left)

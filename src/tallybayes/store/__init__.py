@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from tallybayes.store.results import Backup, Forgotten, Learned, Relabelled, Verified
-from tallybayes.store.store import Store, open
+from tallybayes.store.reading import Verified
+from tallybayes.store.store import Backup, Store, open
+from tallybayes.store.writing import Forgotten, Learned, Relabelled
 
 __all__ = ["Backup", "Forgotten", "Learned", "Relabelled", "Store", "Verified", "open"]

@@ -129,7 +129,7 @@ class Keys:
             if number not in self._known:
                 raise KeyGone(
                     "a key was destroyed when its rows were forgotten, and this store still holds "
-                    "them: it is an older copy. compact() takes these rows away, and counts the "
+                    "them: it is an older copy. compact() removes these rows, and counts the "
                     "others"
                 )
             try:

@@ -11,7 +11,7 @@ import math
 import threading
 import time as clock
 from collections.abc import Callable
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from tallybayes.errors import NegativeTally, StoreError
 from tallybayes.estimators.loading import load
@@ -20,9 +20,8 @@ from tallybayes.store.events import decoded_label, hashed, seconds_of
 from tallybayes.store.fold import Declaration, Fold, Row
 from tallybayes.store.keys import KeyGone
 from tallybayes.store.ledger import Kept, Ledger, Snapshot
-from tallybayes.store.results import Verified
 
-__all__ = ["Reading"]
+__all__ = ["Reading", "Verified"]
 
 STEP = 50_000  # numbers that are read in one transaction
 SNAPSHOT_AFTER = 20_000  # rows that were folded since the last snapshot
@@ -36,6 +35,21 @@ COLUMN, LABEL, ANALYZER = f"{FACTS}column:", f"{FACTS}label", f"{FACTS}analyzer"
 Answer = TypeVar("Answer")
 Time = Any
 """A datetime, or seconds since 1970."""
+
+
+class Verified(NamedTuple):
+    """What :meth:`Store.verify` has found: the counts are those of the ledger.
+
+    Parameters
+    ----------
+    rows : int
+        Rows of the ledger that are counted.
+    version : int
+        The version that was compared.
+    """
+
+    rows: int
+    version: int
 
 
 class Reading:

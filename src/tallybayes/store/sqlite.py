@@ -77,6 +77,11 @@ class SQLiteLedger(Ledger):
             raise StoreError(
                 f"there is no store {path}: tallybayes.store.open(path, create=model) makes one"
             )
+        if os.path.exists(self.path) and not os.access(self.path, os.W_OK):
+            raise StoreError(
+                f"{path} may not be written: give the process the right to write the file and its "
+                "folder"
+            )
         folder = os.path.dirname(self.path)
         if not os.path.isdir(folder):
             raise StoreError(f"there is no folder {folder} for the store {path}: make it first")

@@ -8,7 +8,7 @@ import os
 import secrets
 import time as clock
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from tallybayes.errors import StoreError
 from tallybayes.estimators.loading import load
@@ -20,10 +20,27 @@ from tallybayes.store.fold import DAY, Declaration, Fold
 from tallybayes.store.keys import Keys
 from tallybayes.store.ledger import Ledger
 from tallybayes.store.reading import ANALYZER, FACTS, apply
-from tallybayes.store.results import Backup, Learned
-from tallybayes.store.writing import Writing
+from tallybayes.store.writing import Learned, Writing
 
-__all__ = ["Store", "open"]
+__all__ = ["Backup", "Store", "open"]
+
+
+class Backup(NamedTuple):
+    """What :meth:`Store.backup` has written.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    version : int
+        What it holds.
+    stale : list of str
+        Older backups, made before rows were forgotten, which may still hold these.
+    """
+
+    path: str
+    version: int
+    stale: list[str]
 
 
 def open(
@@ -118,7 +135,9 @@ def open(
             return ledger
 
         writer = connected(place, declared is not None, synchronous)
-        with writer.writing():
+        with writer.reading():
+            made = "model" in writer.settings()
+        with contextlib.nullcontext() if made else writer.writing():  # writers wait for each other
             found = writer.settings()
             if "model" not in found:
                 if declared is None:
@@ -157,9 +176,9 @@ def open(
                 f"{writer.place()} was made without subject_keys: leave it out, or make another "
                 "store and merge this one into it"
             )
-        made = Store(writer, reader, found, key)
+        store = Store(writer, reader, found, key)
         opened.pop_all()
-        return made
+        return store
 
 
 def _connected(place: str, create: bool, synchronous: str) -> Ledger:

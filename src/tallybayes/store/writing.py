@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import time as clock
-from typing import Any
+from typing import Any, NamedTuple
 
 from tallybayes.errors import (
     LabelConflict,
@@ -32,9 +32,66 @@ from tallybayes.store.events import (
 from tallybayes.store.fold import Fold, with_counts
 from tallybayes.store.ledger import Kept, Ledger, Overtaken, Snapshot
 from tallybayes.store.reading import ANALYZER, COLUMN, FACTS, LABEL, Reading, saved
-from tallybayes.store.results import Forgotten, Learned, Relabelled
 
-__all__ = ["Writing"]
+__all__ = ["Forgotten", "Learned", "Relabelled", "Writing"]
+
+
+class Learned(NamedTuple):
+    """What :meth:`Store.learn` has done.
+
+    Parameters
+    ----------
+    rows : int
+        How many rows were counted.
+    new, repeated, forgotten : list
+        The ids that were counted; those that had been counted before, which count once; and those
+        that were forgotten before, which stay so.
+    version : int
+        A model of this version or a later one counts the rows.
+    """
+
+    rows: int
+    new: list[Any]
+    repeated: list[Any]
+    forgotten: list[Any]
+    version: int
+
+
+class Forgotten(NamedTuple):
+    """What :meth:`Store.forget` has done.
+
+    Parameters
+    ----------
+    rows : int
+        How many rows were removed.
+    unknown : list
+        Ids that had not been learned; they will not be learned later.
+    reweight_due : bool
+        Whether weights that were learned on rows are older than the counts.
+    version : int
+        A model of this version or a later one is without the rows.
+    """
+
+    rows: int
+    unknown: list[Any]
+    reweight_due: bool
+    version: int
+
+
+class Relabelled(NamedTuple):
+    """What :meth:`Store.relabel` has done.
+
+    Parameters
+    ----------
+    changed, unchanged : list
+        Ids whose label is another one now, and those that had the label already.
+    version : int
+        A model of this version or a later one has the new labels.
+    """
+
+    changed: list[Any]
+    unchanged: list[Any]
+    version: int
 
 
 class Writing(Reading):
