@@ -467,6 +467,14 @@ def _times_log_ratio(p: Array, m: Array) -> Array:
     return np.asarray(p * np.log(ratio))
 
 
+def _deviance(n: Array, expected: Array) -> Array:
+    """Σ n·ln(n / E) − n + E over the first axis; the last two sum to 0 over all cells, and without
+    them the rounding of E would count."""
+    away = n - expected
+    ratio = np.divide(away, expected, out=np.zeros_like(n), where=n > 0.0)
+    return np.asarray((n * np.log1p(ratio) - away).sum(axis=0))
+
+
 def _g_tests(tables: Array, first: NDArray[np.intp]) -> Array:
     """The p-values of no difference between two sides, of each column over all groups of rows.
 
@@ -488,9 +496,9 @@ def _g_tests(tables: Array, first: NDArray[np.intp]) -> Array:
     cells = np.where(few, 0.0, tables)
     rest = np.add.reduceat(np.where(few, tables, 0.0), first, axis=2)
     statistic = np.add.reduceat(
-        _times_log_ratio(cells, total * of_side[:, :, column]).sum(axis=0), first, axis=1
+        _deviance(cells, np.where(few, 0.0, total * of_side[:, :, column])), first, axis=1
     )
-    statistic += _times_log_ratio(rest, rest.sum(axis=0) * of_side).sum(axis=0)
+    statistic += _deviance(rest, rest.sum(axis=0) * of_side)
     freedom = np.add.reduceat((~few).astype(np.float64), first, axis=1)
     freedom += (rest.sum(axis=0) > 0.0) - 1.0
     statistic = 2.0 * (statistic * used).sum(axis=0)

@@ -49,6 +49,7 @@ SURE = 0.01  # the q-value below which a column does not fit
 ADDED = 0.5  # effective rows, to each class
 MIN_INFORMATION = 1.0  # of a share, 1 / variance, below which margins say nothing about it
 SINGULAR = 1e-6  # of a variance, added where means of columns may depend linearly on each other
+MAX_PRODUCTS = 400  # twice the products of columns that are counted together
 FEW = "no two of its values are in enough rows of both"
 
 
@@ -154,11 +155,14 @@ class _Margin:
         S_c: their covariance in one row.
     seen : float64 array (n_parts, n_blocks, n_figures)
         Their means over the rows without labels, of each part.
+    tested : int, optional
+        How many of the figures show whether the margin fits; None: all.
     """
 
     mean: Array
     spread: Array
     seen: Array
+    tested: int | None = None
 
 
 def _of_cells(learned: Array, seen: Array, rows: Array, parts: Array) -> _Margin | None:
@@ -189,25 +193,44 @@ def _of_cells(learned: Array, seen: Array, rows: Array, parts: Array) -> _Margin
 def _of_means(
     mine: Any, theirs: Any, rows: Array, parts: Array, weight: Array, weight_of_parts: Array
 ) -> _Margin:
-    """The margin of the means of columns that are counted together, and of having a value."""
+    """The margin of columns that are counted together: having values, their means, and those of
+    their products, or of their squares where products are many.
+
+    Values are in standard deviations from the mean of all. The covariance of products is that of a
+    normal distribution, so that means alone are tested.
+    """
     theirs, d = theirs.rebased(mine.origin), len(mine.origin)
-    centre = mine.pooled().mean_and_scatter()[0]
-    (mean, scatter), seen = mine.mean_and_scatter(), theirs.mean_and_scatter()[0]
-    n, there = np.maximum(mine.n, 1e-300), np.minimum(mine.n / weight, 1.0)
-    figures = np.column_stack([there, there[:, None] * (mean - centre)])
-    second = np.empty((len(rows), d + 1, d + 1))
-    second[:, 0, :] = second[:, :, 0] = figures
-    away = mean - centre
-    product = scatter / n[:, None, None] + away[:, :, None] * away[:, None, :]
-    second[:, 1:, 1:] = there[:, None, None] * product
-    spread = second - figures[:, :, None] * figures[:, None, :]
-    size = np.diagonal(spread.mean(axis=0)).copy()
-    size[0] = 1.0 / rows.sum()
-    spread += SINGULAR * np.diag(np.maximum(size, 1e-300))  # columns may be sums of others
-    seen_there = np.minimum(theirs.n / weight_of_parts, 1.0)
-    seen = np.column_stack([seen_there, seen_there[:, None] * (seen - centre)])
+    centre, scatter = (a[0] for a in mine.pooled().mean_and_scatter())
+    scale = np.sqrt(np.diagonal(scatter) / max(float(mine.n.sum()), 1e-300))
+    scale = np.where(scale > 0.0, scale, 1.0)
+    i, j = np.tril_indices(d) if d * (d + 1) <= MAX_PRODUCTS else (np.arange(d), np.arange(d))
+    sides = []
+    for tally, of_all in ((mine, weight), (theirs, weight_of_parts)):
+        mean, scatter = tally.mean_and_scatter()
+        n, mu = np.maximum(tally.n, 1e-300)[:, None, None], (mean - centre) / scale
+        cov = scatter / n / scale / scale[:, None]
+        figures = np.column_stack([np.ones(len(mu)), mu, cov[:, i, j] + mu[:, i] * mu[:, j]])
+        sides.append((np.minimum(tally.n / of_all, 1.0), figures, mu, cov))
+    (there, figures, mu, cov), (seen_there, seen, _, _) = sides
+    joint = np.zeros((len(rows), figures.shape[1], figures.shape[1]))
+    joint[:, 1 : d + 1, 1 : d + 1] = cov
+    joint[:, 1 : d + 1, d + 1 :] = mu[:, None, j] * cov[:, :, i] + mu[:, None, i] * cov[:, :, j]
+    joint[:, d + 1 :, 1 : d + 1] = joint[:, 1 : d + 1, d + 1 :].transpose(0, 2, 1)
+    for a, b in ((i, j), (j, i)):  # Isserlis (1918)
+        joint[:, d + 1 :, d + 1 :] += cov[:, i[:, None], a] * cov[:, j[:, None], b]
+        for c, e in ((i, j), (j, i)):
+            products = mu[:, c][:, :, None] * mu[:, None, a]
+            joint[:, d + 1 :, d + 1 :] += products * cov[:, e[:, None], b]
+    outer = figures[:, :, None] * figures[:, None, :]
+    spread = there[:, None, None] * (joint + (1.0 - there)[:, None, None] * outer)
+    spread += SINGULAR * np.eye(spread.shape[1])  # columns may be sums of others
     used = slice(0 if min(there.min(), seen_there.min()) < 1.0 else 1, None)
-    return _Margin(figures[:, None, used], spread[:, None, used, used], seen[:, None, used])
+    return _Margin(
+        (there[:, None] * figures)[:, None, used],
+        spread[:, None, used, used],
+        (seen_there[:, None] * seen)[:, None, used],
+        tested=d + 1 - used.start,
+    )
 
 
 def _of_terms(
@@ -452,10 +475,12 @@ def _assumed_dependence(columns: Sequence[Array], project: Array) -> float:
 def _p_of_fit(margin: _Margin, pi: Array, sampling: Array, rows: Array, sizes: Array) -> float:
     """The p-value that a margin is the mixture of those of the classes with these shares; of
     blocks that are tested one by one, Bonferroni's."""
-    n, expected = sizes.sum(), np.einsum("c,cbv->bv", pi, margin.mean)
-    seen = np.einsum("p,pbv->bv", sizes / n, margin.seen)
-    spread = np.einsum("c,cbvw->bvw", pi / n + pi * pi / rows, margin.spread)
-    spread = spread + np.einsum("cbv,cd,dbw->bvw", margin.mean, sampling, margin.mean)
+    t, n = margin.tested, sizes.sum()
+    mean = margin.mean[:, :, :t]
+    expected = np.einsum("c,cbv->bv", pi, mean)
+    seen = np.einsum("p,pbv->bv", sizes / n, margin.seen[:, :, :t])
+    spread = np.einsum("c,cbvw->bvw", pi / n + pi * pi / rows, margin.spread[:, :, :t, :t])
+    spread = spread + np.einsum("cbv,cd,dbw->bvw", mean, sampling, mean)
     if spread.shape[1] > 1:  # terms, many of them rare: the deviance, whose tails are those of χ²
         few = ADDED / n
         q, s = np.clip(expected[:, 0], few, 1.0 - few), np.clip(seen[:, 0], 0.0, 1.0)

@@ -242,7 +242,7 @@ def rendered_still(
         Its file.
     lang : {"en", "zh"}
     lead : (str, mapping)
-        The key of the sentence that it begins with, and what stands in its gaps.
+        The key of the sentence that it begins with, and what its fields hold.
     **values
         Of the template.
 
@@ -260,14 +260,14 @@ def rendered_still(
 
     style, words = _resource("page.css"), _words(lang)
     policy = f"default-src 'none'; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
-    key, gaps = lead
+    key, held = lead
     return str(
         page.render(
             lang=LANG[lang],
             words=words,
             policy=policy,
             style=markupsafe.Markup(style),
-            lead=words[key].format(**gaps),
+            lead=words[key].format(**held),
             **values,
         )
     )
