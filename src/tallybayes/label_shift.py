@@ -47,7 +47,7 @@ OF_TERMS = 0.02  # the same of two terms of a text
 MIN_DOCUMENTS = 2.0 * MIN_EXPECTED  # of a term, expected in both
 SURE = 0.01  # the q-value below which a column does not fit
 ADDED = 0.5  # effective rows, to each class
-MIN_INFORMATION = 1.0  # of a share, 1 / variance, below which margins say nothing about it
+MIN_INFORMATION = 1.0  # of a share, 1 / variance, below which margins do not determine it
 SINGULAR = 1e-6  # of a variance, added where means of columns may depend linearly on each other
 MAX_PRODUCTS = 400  # twice the products of columns that are counted together
 FEW = "no two of its values are in enough rows of both"
@@ -180,7 +180,7 @@ def _of_cells(learned: Array, seen: Array, rows: Array, parts: Array) -> _Margin
     seen = np.column_stack([seen[:, ~few], rest[1]])
     both = learned.sum(axis=0) + seen.sum(axis=0)
     kept = np.flatnonzero(both > 0.0)
-    kept = kept[kept != np.argmax(both)]  # shares sum to 1, so one cell says nothing more
+    kept = kept[kept != np.argmax(both)]  # shares sum to 1, so one cell is redundant
     if not len(kept):
         return None
     p = (learned + 0.5) / (rows[:, None] + 0.5 * learned.shape[1])
@@ -417,9 +417,9 @@ def class_prior_of_margins(
         if np.abs(pi - before).max() < TOLERANCE:
             break
     information, directions = np.linalg.eigh(tangent.T @ matrix @ tangent)
-    told = information > MIN_INFORMATION
+    informative = information > MIN_INFORMATION
     directions = tangent @ directions
-    project = (directions[:, told] / information[told]) @ directions[:, told].T
+    project = (directions[:, informative] / information[informative]) @ directions[:, informative].T
     sampling = (np.diag(pi) - np.outer(pi, pi)) / n
     of_new, of_learned = (project @ part @ project for part in (found.of_new, found.of_learned))
     measured = len(sizes) >= MIN_PARTS
@@ -431,7 +431,7 @@ def class_prior_of_margins(
         factor = _assumed_dependence(found.columns, project)
         quantile = float(ndtri(0.5 + 0.5 * confidence))
     error = quantile * np.sqrt(np.diag(sampling + factor * (of_new + of_learned)))
-    error[np.abs(directions[:, ~told]).sum(axis=1) > TOLERANCE] = 1.0  # any share fits
+    error[np.abs(directions[:, ~informative]).sum(axis=1) > TOLERANCE] = 1.0  # any share fits
     p_values = {name: _p_of_fit(m, pi, sampling, rows, sizes) for name, m in margins.items()}
     shares, low, high = np.zeros(len(labels)), np.zeros(len(labels)), np.zeros(len(labels))
     shares[there] = pi

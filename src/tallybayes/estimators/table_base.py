@@ -744,7 +744,7 @@ class TableClassifier(TallyClassifier):
         ClassPriorEstimate
             A mapping of labels to shares, which :meth:`with_class_prior` takes. It has intervals,
             and ``misfits`` names the columns that no class shares explain: there more moved than
-            the classes, and shares and intervals are in doubt.
+            the classes, and shares and intervals are not reliable.
 
         Raises
         ------
