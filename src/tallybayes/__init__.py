@@ -50,7 +50,7 @@ _HOME = {
     "leave_one_out": "tallybayes.cross_validation",
     "load": "tallybayes.estimators.loading",
     "on_progress": "tallybayes.progress",
-    "open_model": "tallybayes.model_files.tables",
+    "open_model": "tallybayes.model_files.opening",
     "register_family": "tallybayes.families.registry",
     "register_sklearn_onnx": "tallybayes.estimators.sklearn_onnx",
     "rows": "tallybayes.sources.files",

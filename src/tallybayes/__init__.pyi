@@ -21,7 +21,7 @@ from tallybayes.export.dialects import sql_dialects
 from tallybayes.families.registry import register_family
 from tallybayes.labels.hierarchy import Hierarchy
 from tallybayes.labels.multi_label import MultiLabel
-from tallybayes.model_files.tables import open_model
+from tallybayes.model_files.opening import open_model
 from tallybayes.progress import on_progress, set_progress
 from tallybayes.reporting.comparison import comparison_report
 from tallybayes.schema import Schema

@@ -186,6 +186,18 @@ def test_a_model_without_rows_says_so_and_learns_again(base, form):
     np.testing.assert_allclose(model.predict_proba(x), before, rtol=1e-9, atol=1e-12)
 
 
+@every_base
+def test_a_batch_may_have_no_label_at_all(base):
+    x, y = rows_of(base)
+    lists = [np.flatnonzero(row).tolist() for row in y]
+    none = [[] for _ in range(5)]
+    model = MultiLabel(BASES[base]).fit(some(x, np.arange(5)), none).partial_fit(x, lists)
+    model.partial_fit(some(x, np.arange(5)), none)
+    rows = np.concatenate([np.arange(5), np.arange(N), np.arange(5)])
+    whole = MultiLabel(BASES[base]).fit(some(x, rows), [*none, *lists, *none])
+    np.testing.assert_allclose(model.predict_proba(x), whole.predict_proba(x), rtol=1e-9)
+
+
 def test_declared_columns_of_a_matrix_stay():
     x, y = rows_of("bernoulli")
     y[:, 1] = 0
@@ -470,18 +482,6 @@ def test_a_file_of_other_parts_is_refused():
         file.seek(0)
         with pytest.raises(ModelFileError):
             tallybayes.load(file)
-
-
-def test_the_command_line_says_that_it_does_not_read_such_files(tmp_path):
-    from typer.testing import CliRunner
-
-    from tallybayes.cli.app import app
-
-    path = str(tmp_path / "m.tally")
-    MultiLabel(NaiveBayes()).fit(*rows_of("table")).save(path)
-    result = CliRunner().invoke(app, ["show", path])
-    assert result.exit_code != 0
-    assert "holds a MultiLabel" in result.output + str(result.exception)
 
 
 def test_copies_clones_and_pickles():

@@ -100,7 +100,7 @@ def predict(
     from tallybayes.cli.files import loaded
     from tallybayes.cli.writing import rounded, writing
 
-    file = loaded(model)
+    file = loaded(model, labels=True)
     decisions = file.decisions(costs)
     source: Any = reading.open_for(file, data)
     classes = file.classes
@@ -120,10 +120,7 @@ def predict(
         writing(output, columns, len(names) + 1, document_out, safe=safe_csv) as out,
     ):
         for kept, p in file.predicted(source, keep):
-            if decisions is None:
-                labels = [classes[k] for k in p.argmax(axis=1).tolist()]
-            else:
-                labels = decisions.decide(p).decision.tolist()
+            labels = file.named(p) if decisions is None else decisions.decide(p).decision.tolist()
             counts.update(labels)
             shown = p if digits is None else rounded(p, digits)
             out.write([*kept.values(), labels], shown if proba else None)
@@ -340,10 +337,14 @@ def show(
     need_output()
     from tallybayes.cli.files import loaded
 
-    file = loaded(model)
+    file = loaded(model, labels=True)
     if file.unit != "document":
         from tallybayes.cli.show import show as show_table
+        from tallybayes.cli.show import show_labels
 
+        if hasattr(file, "labels"):
+            show_labels(file, model, show_all, json)
+            return
         show_table(file, model, tables, show_all, json)
         return
     if tables:

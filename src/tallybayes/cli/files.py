@@ -262,8 +262,8 @@ def _take(descriptor: int, path: str) -> None:
 
 
 # ---- loading, and notes on what was read --------------------------------------------------------
-def loaded(path: str) -> Any:
-    """A model file, opened.
+def loaded(path: str, *, labels: bool = False) -> Any:
+    """A model file, opened; `labels` for a command that takes many labels a row.
 
     Raises
     ------
@@ -273,7 +273,7 @@ def loaded(path: str) -> Any:
     import_estimators()
     from tallybayes.model_files import open_model
 
-    return open_model(path)
+    return open_model(path, labels=labels)
 
 
 def note_unlabelled(source: Any, unit: str = "row") -> None:

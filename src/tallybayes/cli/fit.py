@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -25,6 +25,7 @@ __all__ = ["fit"]
 
 PLAIN = "Plain naive Bayes (with --plain)"
 TEXT = "Models of text"
+LABELS = "Many labels a row, and trees"
 ANALYZERS = ("auto", "word", "char", "char_wb", "cjk")
 
 
@@ -110,6 +111,23 @@ class FitOptions:
             metavar="ignore|level",
             rich_help_panel=PLAIN,
             help="Ignore missing values (the default), or treat them as a level.",
+        ),
+    ] = None
+    labels_separator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            rich_help_panel=LABELS,
+            help="What stands between the labels of a row in the target column, as in 'a;b'; an "
+            "empty cell is a row without a label.",
+        ),
+    ] = None
+    hierarchy_separator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            rich_help_panel=LABELS,
+            help="What stands between the names of a class in a tree, as in 'animals/cats'.",
         ),
     ] = None
     class_weight: Annotated[
@@ -243,6 +261,42 @@ class FitOptions:
             name = path.name or path.resolve().name  # of "." as well
             return str(path.parent / f"{name}.tally")
         return str(Path(self.train[0].removesuffix(".gz")).with_suffix(".tally"))
+
+    @property
+    def labels_option(self) -> str | None:
+        """The option by which a row has labels, or a class is in a tree; None without one."""
+        if self.labels_separator is not None:
+            return "--labels-separator"
+        return None if self.hierarchy_separator is None else "--hierarchy-separator"
+
+    def of_labels(self) -> FitOptions:
+        """These options with --plain, for labels.
+
+        Raises
+        ------
+        Failure
+            With the code for usage, for options that labels do not have.
+        """
+        option = self.labels_option
+        if self.labels_separator is not None and self.hierarchy_separator is not None:
+            raise Failure(f"{option} and --hierarchy-separator: give one of the two", USAGE)
+        if "" in (self.labels_separator, self.hierarchy_separator):
+            raise Failure(f"{option} is what stands between labels: give it a character", USAGE)
+        for name, value in (
+            ("--alpha auto", self.alpha == "auto"),
+            ("--calibrate", self.calibrate),
+            ("--class-weight", self.class_weight),
+            ("--group", self.group),
+            ("--test", self.test),
+            ("--report", self.page),
+        ):
+            if value:
+                raise Failure(
+                    f"{name} is for one class a row, and {option} counts labels: omit it, or use "
+                    "MultiLabel or Hierarchy from Python",
+                    USAGE,
+                )
+        return replace(self, plain=True)
 
     def table_settings(self) -> dict[str, Any]:
         """The parameters of a model of tables.
@@ -407,6 +461,7 @@ def fit(given: FitOptions, reading: Reading) -> None:
         tallybayes fit train.csv -t sold --column id=none -o sold.tally --report sold.html
         tallybayes fit counts.csv -t survived --weight n --plain
         tallybayes fit mails/ -o spam.tally
+        tallybayes fit tickets.csv -t topics --labels-separator ';'
     """
     if given.unlabelled is not None and reading.skip_unlabelled:
         raise Failure(
@@ -416,8 +471,16 @@ def fit(given: FitOptions, reading: Reading) -> None:
         )
     if "-" in given.train and given.test == "-":
         raise Failure("standard input cannot be both TRAIN and --test: give a file", USAGE)
+    if given.labels_option is not None:
+        given = given.of_labels()
     kinds = {_kind_of(path, given.target, reading.format) for path in given.train}
     if kinds & {"folder", "mailbox"} or reading.format in TEXT_FORMATS:
+        if given.labels_option is not None:
+            raise Failure(
+                f"{given.labels_option} is for rows, and this is a folder or a mailbox: use "
+                "MultiLabel or Hierarchy from Python",
+                USAGE,
+            )
         _fit_documents(given, reading)
     else:
         _fit_rows(given, reading)
@@ -551,6 +614,9 @@ def _fit_rows(given: FitOptions, reading: Reading) -> None:
     from tallybayes.model_files import TableFile
 
     outputs.model.need_as_made()
+    if given.labels_option is not None:
+        _fit_labels(given, outputs, source, families, settings)
+        return
     with progress():
         file = TableFile.fit(
             source,
@@ -562,6 +628,35 @@ def _fit_rows(given: FitOptions, reading: Reading) -> None:
             **settings,
         )
     _finish(given, reading, outputs, file, source)
+
+
+def _fit_labels(
+    given: FitOptions,
+    outputs: Outputs,
+    source: Any,
+    families: dict[str, Any],
+    settings: dict[str, Any],
+) -> None:
+    """Trains on rows of many labels, or of classes in a tree, and saves the model."""
+    from tallybayes import Hierarchy, MultiLabel, NaiveBayes
+    from tallybayes.cli.console import document, line, number_of, progress, say
+    from tallybayes.model_files import LabelFile
+
+    inside = NaiveBayes(families or "auto", **settings)
+    labels: Any = MultiLabel(inside, separator=given.labels_separator)
+    if given.hierarchy_separator is not None:
+        labels = Hierarchy(inside, separator=given.hierarchy_separator)
+    with progress():
+        file = LabelFile.fit_labels(source, str(given.target), families, labels)
+    with outputs.model.alone() as save:
+        save(file)
+    path = outputs.model.path
+    if given.json:
+        of_labels = dict(zip(file.classes, file.class_rows.tolist(), strict=True))
+        document("fit", {"model": path, "rows": file.rows, "labels": of_labels})
+        return
+    counted = f"{number_of(file.rows, 'row')} of {number_of(len(file.classes), 'label')} counted"
+    say(line(f"{counted}; the model is in {path}"))
 
 
 def _finish(given: FitOptions, reading: Reading, outputs: Outputs, file: Any, source: Any) -> None:

@@ -34,6 +34,7 @@ __all__ = [
     "informative_table",
     "notes_of_fit",
     "show",
+    "show_labels",
     "shown_of_fit",
 ]
 
@@ -82,6 +83,30 @@ def show(file: TableFile, model: str, tables: bool, show_all: bool, json: bool) 
             say(_table(_parameters(part, file.classes), file.classes))
         if not show_all and len(parts) > MAX_ROWS:
             say(line(f"… and {len(parts) - MAX_ROWS:,} more tables: --all prints them"))
+
+
+def show_labels(file: Any, model: str, show_all: bool, json: bool) -> None:
+    """Shows the labels of a model of many labels a row, or the leaves of a tree."""
+    labels = sorted(zip(file.classes, file.class_rows.tolist(), strict=True), key=lambda of: -of[1])
+    settings = {k: v for k, v in file.settings.items() if v is not None}
+    kind = type(file.labels).__name__
+    if json:
+        content = {"model": model, "target": file.target, "rows": file.rows, "kind": kind}
+        document("show", {**content, "labels": dict(labels), "options": settings})
+        return
+    shown = labels if show_all else labels[:MAX_ROWS]
+    rows = [(label, f"{count:,.10g}", f"{count / file.rows:.2%}") for label, count in shown]
+    if more := len(labels) - len(shown):
+        rows.append((f"… and {more:,} more", "", ""))
+    given = ", ".join(f"{name}={value!r}" for name, value in settings.items())
+    counted = f"{number_of(file.rows, 'row')}, {number_of(len(file.names), 'column')}"
+    title = f"Labels ({file.target})" if file.target else "Labels"
+    say(
+        line(f"{model}: {kind}, {counted}, {number_of(len(labels), 'label')}", "bold"),
+        line(given, "dim"),
+        line(),
+        table(title, ["label", ">rows", ">share"], rows),
+    )
 
 
 def _parameters(part: Any, classes: list[str]) -> dict[str, Any]:

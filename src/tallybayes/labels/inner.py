@@ -321,8 +321,13 @@ class _Tables(_Columns):
         what = getattr(x, "declared", None) or model._model.reading.declared
         rows = labelled.rows
         weight = None if weights is None else weights[rows]
-        codes, labels = labelled.codes, labelled.labels
-        return collect_table(x.take(rows), labels, codes, weight, what.together, what.analyzers)
+        codes, some = labelled.codes, labelled.labels if len(labelled.labels) else EVERY
+        found = collect_table(x.take(rows), some, codes, weight, what.together, what.analyzers)
+        if some is not EVERY:
+            return found
+        none = found.held(None)  # no row has a label
+        schema = replace(none.schema, classes=labelled.labels)
+        return TableTally(schema, none.classes, none.parts[1:])
 
     def reading(self, model: Any, tally: TableTally, rows: Array | None = None) -> Any:
         twin = copy.copy(model)

@@ -12,18 +12,20 @@ _HOME = {
     "ChosenRows": "tallybayes.model_files.base",
     "DocumentFile": "tallybayes.model_files.documents",
     "Figures": "tallybayes.model_files.figures",
+    "LabelFile": "tallybayes.model_files.labels",
     "ReadBy": "tallybayes.estimators.read_by",
     "TableFile": "tallybayes.model_files.tables",
     "estimate": "tallybayes.model_files.figures",
     "evaluate": "tallybayes.model_files.figures",
     "need_columns": "tallybayes.model_files.base",
-    "open_model": "tallybayes.model_files.tables",
+    "open_model": "tallybayes.model_files.opening",
 }
 
 __all__ = [
     "ChosenRows",
     "DocumentFile",
     "Figures",
+    "LabelFile",
     "ReadBy",
     "TableFile",
     "estimate",
@@ -37,7 +39,9 @@ if TYPE_CHECKING:
     from tallybayes.model_files.base import ChosenRows, need_columns
     from tallybayes.model_files.documents import DocumentFile
     from tallybayes.model_files.figures import Figures, estimate, evaluate
-    from tallybayes.model_files.tables import TableFile, open_model
+    from tallybayes.model_files.labels import LabelFile
+    from tallybayes.model_files.opening import open_model
+    from tallybayes.model_files.tables import TableFile
 
 
 def __getattr__(name: str) -> Any:

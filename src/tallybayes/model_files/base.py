@@ -319,6 +319,22 @@ class ModelFile(ABC):
         """The labels as strings."""
         return [as_text(c) for c in self.model.classes_.tolist()]
 
+    def named(self, proba: NDArray[np.float64]) -> list[str]:
+        """Name what is predicted of rows.
+
+        Parameters
+        ----------
+        proba : float64 array (n_rows, n_classes)
+            The probability of each class.
+
+        Returns
+        -------
+        list of str
+            The most probable class of each; of many labels a row, those above their thresholds.
+        """
+        classes = self.classes
+        return [classes[k] for k in proba.argmax(axis=1).tolist()]
+
     def codes(self, labels: NDArray[Any]) -> NDArray[np.intp]:
         """Find labels among the classes.
 

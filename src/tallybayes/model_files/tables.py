@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,10 +56,7 @@ from tallybayes.tables import Column, Empty, Numbers, Table, arrow
 from tallybayes.tables.columns import as_text, stacked, values_of
 from tallybayes.validation import read_groups
 
-if TYPE_CHECKING:
-    from tallybayes.model_files.documents import DocumentFile
-
-__all__ = ["TableFile", "open_model"]
+__all__ = ["TableFile", "kept_columns", "strings_of", "weights_of_rows"]
 
 
 Array = NDArray[np.float64]
@@ -282,7 +279,7 @@ class TableFile(ModelFile):
         plan = self._plan(rows, "predicting", keep=keep)
 
         def of_part(table: Table) -> tuple[dict[str, list[str]], Array]:
-            kept = {n: _as_strings(column) for n, column in _kept(table, plan).items()}
+            kept = {n: strings_of(column) for n, column in kept_columns(table, plan).items()}
             return kept, self.model.predict_proba(_of_model(table, plan))
 
         with rows.reading(plan):
@@ -297,9 +294,9 @@ class TableFile(ModelFile):
         def of_part(table: Table) -> MeasuredRows:
             codes = self.codes(_labels(table, plan))
             proba = self.model.predict_proba(_of_model(table, plan))
-            kept = _kept(table, plan) if keep else {}
-            strings = {name: _as_strings(column) for name, column in kept.items()}
-            return MeasuredRows(codes, proba, _weights(table, plan), strings)
+            kept = kept_columns(table, plan) if keep else {}
+            strings = {name: strings_of(column) for name, column in kept.items()}
+            return MeasuredRows(codes, proba, weights_of_rows(table, plan), strings)
 
         with rows.reading(plan):
             yield from rows.over(of_part)
@@ -314,7 +311,7 @@ class TableFile(ModelFile):
                 sampler.add(table, table.n_rows)
         table = stacked(sampler.parts())
         labels = self.own_labels(_labels(table, plan))
-        return _of_model(table, plan), labels, _weights(table, plan), _groups(table, plan)
+        return _of_model(table, plan), labels, weights_of_rows(table, plan), _groups(table, plan)
 
     def chosen(self, rows: Rows, chosen: ChosenRows) -> list[tuple[int, Table]]:
         plan = self._plan(rows, "looking for the row", keep=chosen.columns)
@@ -323,7 +320,7 @@ class TableFile(ModelFile):
         seen, last = 0, chosen.last()
         with rows.reading(plan):
             for table in rows.over(lambda table: table):
-                kept = _kept(table, plan)
+                kept = kept_columns(table, plan)
                 places = {n - seen for n in chosen.numbers if 0 <= n - seen < table.n_rows}
                 for column, value in chosen.keys:
                     strings = map(str, values_of(kept[column]))
@@ -599,14 +596,14 @@ def _of_model(table: Table, plan: Plan) -> Table:
     return Table(columns, table.n_rows, True)
 
 
-def _kept(table: Table, plan: Plan) -> dict[str, Column]:
+def kept_columns(table: Table, plan: Plan) -> dict[str, Column]:
     """The columns that the plan keeps."""
     assert isinstance(table, RowsKept)
     found = arrow.read(table.kept).columns
     return {name: found.get(name, Empty(table.n_rows)) for name in plan.keep}
 
 
-def _as_strings(column: Column) -> list[str]:
+def strings_of(column: Column) -> list[str]:
     """A column as it is written."""
     return ["" if value is None else as_text(value) for value in values_of(column)]
 
@@ -617,7 +614,7 @@ def _labels(table: Table, plan: Plan) -> NDArray[Any]:
     return np.array(values_of(table.columns[plan.target]), dtype=np.str_)
 
 
-def _weights(table: Table, plan: Plan) -> Array | None:
+def weights_of_rows(table: Table, plan: Plan) -> Array | None:
     """The weights of rows; None where each weighs 1."""
     if plan.weight is None:
         return None
@@ -632,36 +629,3 @@ def _groups(table: Table, plan: Plan) -> NDArray[np.intp] | None:
         return None
     groups = np.array(values_of(table.columns[plan.group]), dtype=object)
     return read_groups(groups, table.n_rows)
-
-
-# ---- files of any kind: the one place that sees what kind of model a file holds ------------------
-def open_model(path: str) -> TableFile | DocumentFile:
-    """Open a model file together with how its data is read.
-
-    Parameters
-    ----------
-    path : str
-        A file that the command line, or ``save`` of an estimator, has written; or that of a
-        tally, which is read by a plain model.
-
-    Returns
-    -------
-    TableFile or DocumentFile
-        The model, and the columns, kinds and spelling of its rows.
-
-    Raises
-    ------
-    ModelFileError
-        If the file is no whole model file.
-    SourceError
-        If its model reads arrays.
-    """
-    model, extra, costs = load_or_count(path)
-    kind: Any = TableFile
-    if model._reads == "documents":
-        from tallybayes.model_files.documents import DocumentFile  # which imports more
-
-        kind = DocumentFile
-    file: TableFile | DocumentFile = kind.of(path, model, extra)
-    file.costs = costs
-    return file

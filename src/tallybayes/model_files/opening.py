@@ -1,0 +1,52 @@
+"""Model files of any kind, opened: the one place that sees what kind of model a file holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tallybayes.estimators.loading import load_or_count
+from tallybayes.model_files.tables import TableFile
+
+if TYPE_CHECKING:
+    from tallybayes.model_files.documents import DocumentFile
+
+__all__ = ["open_model"]
+
+
+def open_model(path: str, *, labels: bool = False) -> TableFile | DocumentFile:
+    """Open a model file together with how its data is read.
+
+    Parameters
+    ----------
+    path : str
+        A file that the command line, or ``save`` of an estimator, has written; or that of a
+        tally, which is read by a plain model.
+    labels : bool, default=False
+        Whether it may hold many labels a row, or classes in a tree: such a file predicts, and has
+        nothing else of a TableFile.
+
+    Returns
+    -------
+    TableFile or DocumentFile
+        The model, and the columns, kinds and spelling of its rows.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is no whole model file.
+    SourceError
+        If its model reads arrays.
+    """
+    model, extra, costs = load_or_count(path)
+    kind: Any = TableFile
+    if labels and model._reads == "labels":
+        from tallybayes.model_files.labels import LabelFile
+
+        kind = LabelFile
+    elif model._reads == "documents":
+        from tallybayes.model_files.documents import DocumentFile  # which imports more
+
+        kind = DocumentFile
+    file: TableFile | DocumentFile = kind.of(path, model, extra)
+    file.costs = costs
+    return file
