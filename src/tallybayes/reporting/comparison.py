@@ -96,7 +96,7 @@ def comparison_report(
     >>> june = pd.DataFrame({"pay": ["card", "cash"] * 50})
     >>> july = pd.DataFrame({"pay": ["card"] * 90 + ["cash"] * 10})
     >>> page = comparison_report(compare(collect(june), collect(july)))
-    >>> "PSI 0.8534" in page.html
+    >>> "PSI 0.85" in page.html
     True
     """
     given = {key: str(text) for key, text in (about or {}).items()}
