@@ -346,7 +346,7 @@ def main(argv: list[str]) -> int:
     say("  attacks")
     record["attacks"] = [attack(1.0, delta, pairs) for delta in (0.0, 1e-6)]
     record["draws"] = []
-    for how, share in (("discrete Laplace", 1), ("discrete Gaussian", 1), ("in shares", 20)):
+    for how, share in (("discrete Laplace", 1), ("discrete Gaussian", 1), ("in shares", 50)):
         say(f"  draws: {how}")
         record["draws"].append(draws_of(how, n // share))
     folder = None if given.quick and given.output is None else given.output or RESULTS

@@ -701,7 +701,7 @@ class _Held(NamedTuple):
 TAU_SQUARED = np.array([0.0, *(1e-3 * 2.0 ** np.arange(13))])
 """The variances τ² of relative differences between classes that a column may have."""
 
-SILENT_COLUMNS = 15.0
+SILENT_COLUMNS = 60.0
 """How many columns without differences the prior of τ² is worth."""
 
 
@@ -751,10 +751,21 @@ class _Cells:
         return np.asarray(pooled / pooled.sum())
 
     def log_likelihood(self) -> Array:
-        """Of the released counts at each τ², in nats, (n_variances,)."""
-        ratio = 1.0 + TAU_SQUARED[:, None, None] * self.expected**2 / self.variance
-        terms = np.log(ratio) * self.rank + self.difference**2 / (ratio * self.variance)
-        return np.asarray(-0.5 * terms.sum(axis=(1, 2)))
+        """Of the released counts at each τ², in nats, (n_variances,).
+
+        The noise has the tails of a Laplace distribution, of scale b = √(v/2): a single count far
+        off is then no evidence of a difference. With s = τ·n_c·p_a,
+
+            p(u) = (1/2b)·exp(s²/2b²)·[exp(−u/b)·Φ(u/s − s/b) + exp(u/b)·Φ(−u/s − s/b)]
+        """
+        b = math.sqrt(0.5 * self.variance)
+        u = np.abs(self.difference) / np.sqrt(np.maximum(self.rank, 1e-12))
+        found = np.empty((len(TAU_SQUARED), *u.shape))
+        found[0] = -u / b - math.log(2.0 * b)
+        s = np.sqrt(TAU_SQUARED[1:, None, None]) * self.expected
+        left, right = log_ndtr(u / s - s / b) - u / b, log_ndtr(-u / s - s / b) + u / b
+        found[1:] = 0.5 * (s / b) ** 2 + np.logaddexp(left, right) - math.log(2.0 * b)
+        return np.asarray((self.rank * found).sum(axis=(1, 2)))
 
     def posterior(self, weights: Array) -> tuple[Array, Array]:
         """Mean and variance of the counts, averaged over τ²: two arrays (n_classes, n_cells)."""
