@@ -19,7 +19,6 @@ from tallybayes.errors import (
     listed,
     suggestion,
 )
-from tallybayes.estimators.loading import load_or_count
 from tallybayes.estimators.naive_bayes import NaiveBayes, collect
 from tallybayes.estimators.read_by import ReadBy, remember
 from tallybayes.estimators.saving import save
