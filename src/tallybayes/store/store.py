@@ -271,6 +271,9 @@ class Store(Writing):
         """Forget rows older than ``keep_days``, drop ids older than ``keep_ids``, count the ledger
         again, and give free space back.
 
+        In an older copy of a store that encrypts its rows, those that were forgotten since, whose
+        keys are gone, are removed as well.
+
         Returns
         -------
         int
@@ -310,6 +313,8 @@ class Store(Writing):
 
     def backup(self, path: str | os.PathLike[str]) -> Backup:
         """Write a copy of the store to a file of SQLite, which :func:`open` opens.
+
+        Keys of rows that are encrypted are not in it: it is read with those of this store.
 
         Parameters
         ----------
