@@ -135,7 +135,8 @@ def check_crashes(url: str, n_kills: int, *, n_processes: int = 4, seed: int = 0
     def started(number: int) -> tuple[Any, Any, bytes]:
         """A process that has begun, the lines that it writes, and the first of them."""
         lines, pipe = forking.Pipe(duplex=False)
-        process = forking.Process(target=work, args=(url, number, number * 10**6, pipe))
+        given = (url, number, number * 10**6, pipe)
+        process = forking.Process(target=work, args=given, daemon=True)  # ends with its parent
         with mock.patch.dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)):
             process.start()
         pipe.close()
