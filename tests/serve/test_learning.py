@@ -12,9 +12,6 @@ import pytest
 
 from serve.conftest import ARROW, LINES, caught_up, rows_of, stream_of, table
 from tallybayes import NaiveBayes, store
-from tallybayes.errors import SourceError
-from tallybayes.serve.bodies import Refused
-from tallybayes.serve.records import Repeats
 from tallybayes.text import TextNB
 
 FRAME, LABELS = table(60, seed=3)
@@ -70,7 +67,7 @@ def test_an_idempotency_key_names_rows_without_ids(learned):
     assert learned.post("/v1/forget", {"ids": ["k7/0"]}).json["rows"] == 1
 
 
-def test_a_key_belongs_to_one_body(learned):
+def test_a_key_belongs_to_one_request(learned):
     """With ids or without; a request that was refused leaves its key free."""
     body = {"rows": ROWS[:2], "labels": LABELS[:2]}
     assert learned.post("/v1/learn", body, Idempotency_Key="k8").json["new"] == ["k8/0", "k8/1"]
@@ -82,7 +79,7 @@ def test_a_key_belongs_to_one_body(learned):
     for other in others:
         refused = learned.post("/v1/learn", other, Idempotency_Key="k8")
         assert refused.status == 422
-        assert "another body" in refused.error
+        assert "other content" in refused.error
     assert learned.post("/v1/learn", body, Idempotency_Key="k8").json["repeated"] == [
         "k8/0",
         "k8/1",
@@ -92,25 +89,6 @@ def test_a_key_belongs_to_one_body(learned):
     conflict = {**body, "ids": [IDS[0], "c"], "labels": ["no" if LABELS[0] == "yes" else "yes"] * 2}
     assert learned.post("/v1/learn", conflict, Idempotency_Key="k9").status == 409
     assert learned.post("/v1/learn", body, Idempotency_Key="k9").json["new"] == ["k9/0", "k9/1"]
-
-
-def test_workers_share_the_keys_of_requests(tmp_path):
-    one, other = Repeats(str(tmp_path / "keys")), Repeats(str(tmp_path / "keys"))
-    with one.first("key", "body"), other.first("key", "body"):
-        pass
-    with pytest.raises(Refused, match="another body"), other.first("key", "another"):
-        raise AssertionError
-    with pytest.raises(Refused, match="Move"), other.first("new", "a"):
-        raise Refused(422, "Move")
-    with pytest.raises(Refused, match="try"), one.first("new", "b"):
-        raise Refused(503, "try")  # it may have been learned
-    with pytest.raises(Refused, match="another body"), one.first("new", "c"):
-        raise AssertionError
-    assert os.stat(tmp_path / "keys").st_mode & 0o077 == 0
-    (tmp_path / "text").write_text("no database, but something else" * 40)
-    for path in ("text", "none/keys"):
-        with pytest.raises(SourceError, match="Idempotency-Keys"):
-            Repeats(str(tmp_path / path))
 
 
 def test_another_label_is_a_conflict_that_relabel_solves(learned):

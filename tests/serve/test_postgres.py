@@ -46,6 +46,8 @@ def test_services_share_a_database(pair):
     keyed = {"rows": ROWS[:1], "labels": LABELS[:1]}
     answers = [client.post("/v1/learn", keyed, Idempotency_Key="k").json["new"] for client in pair]
     assert answers == [["k/0"], []]
+    refused = other.post("/v1/learn", {**keyed, "rows": ROWS[1:2]}, Idempotency_Key="k")
+    assert (refused.status, "other content" in refused.error) == (422, True)
 
 
 def test_a_connection_that_ends_loses_and_doubles_nothing(pair, postgres_url):

@@ -122,13 +122,12 @@ def serve(
                 "tallybayes token make, or open predictions to anybody with --public predict"
             )
         tokens = None
-    keys = None
     if is_file and is_store(model):
-        audit, keys = audit or f"{model}.audit", f"{model}.keys"
+        audit = audit or f"{model}.audit"
     limits = Limits(
         body=max_body, rows=max_rows, string=max_string, rate=rate, connections=connections
     )
-    settings = Settings(source, tokens, tuple(public or ()), limits, audit, keys, workers)
+    settings = Settings(source, tokens, tuple(public or ()), limits, audit, workers)
     sock = listening(listen)
     bound = sock.getsockname()
     where = listen if isinstance(bound, str) else f"{listen.rpartition(':')[0]}:{bound[1]}"

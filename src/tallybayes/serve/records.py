@@ -1,33 +1,25 @@
-"""What the service writes down: errors, who changed what, and which body came under which key."""
+"""What the service writes down: errors, and who changed what."""
 
 from __future__ import annotations
 
 import errno
 import logging
 import os
-import sqlite3
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
-from tallybayes.errors import LabelConflict, SourceError, StoreError, UnfinishedForget
+from tallybayes.errors import LabelConflict, StoreError, UnfinishedForget
 from tallybayes.serve.bodies import Refused, as_json
 from tallybayes.serve.tokens import Token, Tokens
 
-__all__ = ["KEEP_DAYS", "Audit", "Repeats", "note"]
+__all__ = ["Audit", "note"]
 
 log: logging.Logger = logging.getLogger("tallybayes.serve")
 audit_log: logging.Logger = logging.getLogger("tallybayes.audit")
-
-KEEP_DAYS = 30  # of a key; later its ids in the store still count each row once
-BUSY_SECONDS = 30.0
-TABLE = """
-CREATE TABLE IF NOT EXISTS keys (key TEXT PRIMARY KEY, body TEXT, time REAL) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS keys_by_time ON keys (time);
-"""
 
 
 def note(what: str, error: BaseException) -> None:
@@ -153,78 +145,3 @@ class Audit:
             audit_log.info(line.decode().rstrip())
         elif os.write(self._file, line) < len(line):
             raise OSError(errno.ENOSPC, "the line was cut off")
-
-
-class Repeats:
-    """Tells a repeated request from another one under the same key.
-
-    Parameters
-    ----------
-    path : str
-        The file, which only its owner may read. It holds hashes alone.
-
-    Raises
-    ------
-    SourceError
-        If it is another file, or cannot be written.
-    """
-
-    path: str
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        try:
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-            with closing(self._connected()) as connection:
-                connection.execute("PRAGMA journal_mode = WAL")
-                connection.executescript(TABLE)
-        except (OSError, sqlite3.Error) as error:
-            raise SourceError(
-                f"{path} cannot hold the Idempotency-Keys that were used: {error}. Move the file, "
-                "or make its folder writable"
-            ) from error
-
-    def _connected(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)
-        connection.execute("PRAGMA synchronous = NORMAL")
-        return connection
-
-    @contextmanager
-    def first(self, key: str, body: str) -> Iterator[None]:
-        """Hold a key for one body. The block is the request; if it is refused, the key is free.
-
-        Parameters
-        ----------
-        key, body : str
-            Their hashes.
-
-        Raises
-        ------
-        Refused
-            422 if the key came with another body before, 503 if the file cannot be written.
-        """
-        now = time.time()
-        with closing(self._connected()) as connection:
-            run = connection.execute
-            try:
-                run("BEGIN IMMEDIATE")
-                run("DELETE FROM keys WHERE time < ?", (now - 86_400 * KEEP_DAYS,))
-                is_new = run("INSERT OR IGNORE INTO keys VALUES (?, ?, ?)", (key, body, now))
-                held = run("SELECT body FROM keys WHERE key = ?", (key,)).fetchone()[0]
-                run("COMMIT")
-            except sqlite3.Error as error:
-                rule = "Idempotency-Keys cannot be kept now, so nothing was done"
-                raise Refused(503, f"{rule}: {error}", Retry_After="5") from None
-            if held != body:
-                raise Refused(
-                    422,
-                    "an Idempotency-Key belongs to one body, and this one came with another body "
-                    "before: repeat a request with the bytes that it had, or give this one a new "
-                    "key",
-                )
-            try:
-                yield
-            except Refused as refused:
-                if is_new.rowcount and refused.status < 500:  # nothing was learned
-                    run("DELETE FROM keys WHERE key = ?", (key,))
-                raise

@@ -15,10 +15,8 @@ from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import (
-    AbstractContextManager,
     asynccontextmanager,
     contextmanager,
-    nullcontext,
     suppress,
 )
 from dataclasses import dataclass, field
@@ -51,7 +49,7 @@ from tallybayes.serve.bodies import (
 )
 from tallybayes.serve.counters import Counters
 from tallybayes.serve.openapi import described, operation
-from tallybayes.serve.records import Audit, Repeats, note
+from tallybayes.serve.records import Audit, note
 from tallybayes.serve.served import TEXT, ModelSource, Served
 from tallybayes.serve.tokens import Token, Tokens
 from tallybayes.threads import set_num_threads
@@ -90,8 +88,6 @@ class Settings:
         What is taken.
     audit : str or None
         The file of the audit log; None is the logger ``tallybayes.audit``.
-    keys : str or None
-        The file of Idempotency-Keys that were used; None is that of the tokens with ``.keys``.
     workers : int
         How many processes answer.
     counters : str or None
@@ -105,7 +101,6 @@ class Settings:
     public: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     audit: str | None = None
-    keys: str | None = None
     workers: int = 1
     counters: str | None = None
     worker: int = 0
@@ -333,7 +328,6 @@ class Service:
         self._audit: Audit | None = None
         if self.tokens is not None and self.source.store is not None:
             self._audit = Audit(settings.audit, self.tokens, self._look_again)
-            self._repeats = Repeats(settings.keys or f"{settings.tokens}.keys")
         self._read()
         self._page, self._page_policy = _page()
         self._router = self._application()
@@ -689,20 +683,17 @@ class Service:
         found = call.rows(self.limits, **how)
         labels, ids = found.beside["label"], found.beside.get("id")
         key = call.headers.get(b"idempotency-key", b"").decode("latin-1")
-        if key or ids is None:
-            if not 0 < len(key) <= MAX_KEY or not key.isascii() or not key.isprintable():
-                raise Refused(
-                    422,
-                    "rows are learned with ids, or with a header Idempotency-Key of 1 to "
-                    f"{MAX_KEY} printable characters, so that a repeated request counts once: give "
-                    "one of them",
-                )
-            ids = ids or [f"{key}/{i}" for i in range(len(labels))]
+        is_name = 0 < len(key) <= MAX_KEY and key.isascii() and key.isprintable()
+        if (key or ids is None) and not is_name:
+            raise Refused(
+                422,
+                "rows are learned with ids, or with a header Idempotency-Key of 1 to "
+                f"{MAX_KEY} printable characters, so that a repeated request counts once: give "
+                "one of them",
+            )
         subjects = found.beside.get("subject")
-        with (
-            self._once(key, call),
-            audit.recorded("learn", call.token, ids=ids, subjects=subjects) as outcome,
-        ):
+        named = ids or [f"{key}/{i}" for i in range(len(labels))]
+        with audit.recorded("learn", call.token, ids=named, subjects=subjects) as outcome:
             learned = store.learn(
                 _for_store(store, found.rows),
                 labels,
@@ -710,6 +701,7 @@ class Service:
                 subjects=subjects,
                 weights=found.beside.get("weight"),
                 times=found.beside.get("time"),
+                request=key or None,
             )
             outcome.update(new=len(learned.new), version=learned.version)
         self.counters.happened("learned", len(learned.new))
@@ -755,14 +747,6 @@ class Service:
         self.counters.happened("relabelled", len(changed.changed))
         lists = {"changed": changed.changed, "unchanged": changed.unchanged}
         return _json({**lists, "version": str(changed.version)})
-
-    def _once(self, key: str, call: Call) -> AbstractContextManager[None]:
-        """Refuses a request whose Idempotency-Key came with another body; see :class:`Repeats`."""
-        if not key or self.tokens is None:
-            return nullcontext()
-        query: bytes = call.request.scope["query_string"]
-        body = sha256(b"%b %b" % (query, call.body)).hexdigest()
-        return self._repeats.first(self.tokens.hashed(key), self.tokens.hashed(body))
 
     def _store(self) -> tuple[Any, Audit]:
         """The store, and the log of what is done with it.
