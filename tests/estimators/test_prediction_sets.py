@@ -378,8 +378,9 @@ def test_scores_are_stale_when_counts_change_and_fresh_when_they_are_as_they_wer
     model = kept_by(NaiveBayes().fit(X, Y))
     changed = changes()[change](copy.copy(model))
     changed = model if changed is None else changed
-    with pytest.warns(StaleWarning, match=r"call conformalize\(X, y\)"):
+    with pytest.warns(StaleWarning, match=r"call conformalize\(X, y\)") as warned:
         changed.prediction_set(X)
+    assert len(warned) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.prediction_set(X)

@@ -21,7 +21,7 @@ from golden.make import answers, cases, decoded
 from tallybayes.cli.app import app
 from tallybayes.tally import TableTally
 
-VERSIONS = ("ed6e383", "640c8c6")
+VERSIONS = ("ed6e383", "44adcab")
 FILES = [
     pytest.param(file, known, id=f"{version}-{name}")
     for version in VERSIONS

@@ -395,12 +395,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return self._full_p_values(X, within, learned)
         if learned is not None:
             raise ValueError("learned= gives method='full' its rows: leave it out, or ask for that")
-        scores = self._scores_kept(within)
-        values: list[Any] = []
-        if within is not None and within != "class":
-            values = self._values_in(X, within)
-        new = scores_of(as_numpy(self._log_proba_compared(X)))
-        return scores.p_values(new, self.classes_, within, values)
+        return self._compared(self._scores_kept(within), X, within)
 
     def prediction_set(
         self,
@@ -449,10 +444,21 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             For a coverage that is not between 0 and 1, and as :meth:`p_values`.
         """
         coverage = need_coverage(coverage)
-        if method == "scores":
-            self._scores_kept(within).warn_of_few(within, coverage, self.classes_)
-        found = self.p_values(X, within=within, method=method, learned=learned)
+        if method != "scores" or learned is not None:
+            found = self.p_values(X, within=within, method=method, learned=learned)
+        else:
+            scores = self._scores_kept(within)
+            scores.warn_of_few(within, coverage, self.classes_)
+            found = self._compared(scores, X, within)
         return in_set(found, coverage)
+
+    def _compared(self, scores: Scores, X: Any, within: str | None) -> NDArray[np.float64]:
+        """The p-values of rows, of which each class is compared with the scores that are kept."""
+        values: list[Any] = []
+        if within is not None and within != "class":
+            values = self._values_in(X, within)
+        new = scores_of(as_numpy(self._log_proba_compared(X)))
+        return scores.p_values(new, self.classes_, within, values)
 
     def _scores_kept(self, within: str | None) -> Scores:
         """The scores that are kept, with a warning where counts have changed since."""
