@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tallybayes.errors import SourceError
 from tallybayes.estimators.loading import load_or_count
 from tallybayes.model_files.tables import TableFile
 
@@ -35,11 +36,16 @@ def open_model(path: str, *, labels: bool = False) -> TableFile | DocumentFile:
     ModelFileError
         If the file is no whole model file.
     SourceError
-        If its model reads arrays.
+        If its model reads arrays, or has labels that are not asked for.
     """
     model, extra, costs = load_or_count(path)
     kind: Any = TableFile
-    if labels and model._reads == "labels":
+    if model._reads == "labels":
+        if not labels:
+            raise SourceError(
+                f"{path} holds a {type(model).__name__}, which on the command line is for predict "
+                "and show alone. For the rest load it in Python: tallybayes.load(...)"
+            )
         from tallybayes.model_files.labels import LabelFile
 
         kind = LabelFile
