@@ -250,7 +250,7 @@ def _database_file(table: pa.Table):
 
 @cache
 def _connected():
-    """A connection of this process, whose transactions are never kept."""
+    """A connection of this process."""
     from adbc_driver_postgresql import dbapi
 
     connection = dbapi.connect(server().url())
@@ -262,6 +262,7 @@ def _postgres(table: pa.Table):
     _connected().rollback()
     with _connected().cursor() as cursor:
         cursor.adbc_ingest("Rows of it", table, mode="replace")
+    _connected().commit()  # an open transaction would hold up readers of every store on the server
     return tallybayes.table("Rows of it", _connected())
 
 

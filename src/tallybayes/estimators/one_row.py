@@ -303,7 +303,8 @@ class RowByRow(TableClassifier):
         if w == 0.0:
             return self._forget_weightless(y)
         with lock_of(self):
-            self._model.need_rows_to_forget()
+            if (model := self.__dict__.get("_model")) is not None:
+                model.need_rows_to_forget()
             if self._forget_row(as_row(x), y, w):
                 return self
         return self.forget([as_row(x)], [y], [w])

@@ -19,7 +19,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from tallybayes.families.categorical import Categorical
 from tallybayes.families.cells import log_ratio
@@ -51,7 +50,7 @@ from tallybayes.score import (
 from tallybayes.tally import ClassCounts, FeatureSums
 from tallybayes.tally.base import less
 
-__all__ = ["Complement", "Multinomial", "MultinomialCounts", "log_odds_of_parts"]
+__all__ = ["Complement", "Multinomial", "MultinomialCounts"]
 
 
 Array = NDArray[np.float64]
@@ -77,6 +76,7 @@ class Multinomial(GroupFamily):
 
     kind: ClassVar[Kind] = "sums"
     alone: ClassVar[bool] = False
+    is_linear: ClassVar[bool] = True
     alpha: float | Array | None = None
     prior: Dirichlet | None = None
     estimate: Estimate = "mean"
@@ -373,6 +373,11 @@ class Complement:
             smoothing_number("Complement", value)
         object.__setattr__(self, "norm", bool(self.norm))
 
+    @property
+    def is_linear(self) -> bool:
+        """Whether the score of a class is linear in the row, with weights of its sums and α."""
+        return not self.norm
+
     def weights(self, tally: FeatureSums) -> Array:
         """w_cj, float64 (n_classes, n_features).
 
@@ -443,50 +448,3 @@ class Complement:
         return ComplementWithout(
             part=everything - tally.sums, everything=everything, alpha=alpha, norm=self.norm
         )
-
-
-# ---- many parts of the same counts, each against the rest ----------------------------------------
-def log_odds_of_parts(x: Any, parts: Any, every: Array, alpha: Array) -> Array:
-    r"""log p(x | part) − log p(x | the rest), in nats, float64 (n_rows, n_parts).
-
-    With :math:`S_{pj}` the sums of a part, :math:`S_j` those of all rows and :math:`A_p = \sum_j
-    \alpha_{pj}`, it is linear in x with the weights
-
-    .. math::
-
-        \log\frac{S - S_p + A_p}{S_p + A_p} + \log\frac{\alpha_{pj}}{S_j + \alpha_{pj}}
-            + \log\frac{(S_{pj} + \alpha_{pj}) (S_j + \alpha_{pj})}
-                      {\alpha_{pj} (S_j - S_{pj} + \alpha_{pj})}
-
-    of which the last is 0 where a part lacks a feature. So it takes the time of the sums that are
-    not 0, for the features that the rows have.
-
-    Parameters
-    ----------
-    x : sparse array (n_rows, n_features)
-        In CSR format, not negative.
-    parts : sparse array (n_parts, n_features)
-        S_pj, in CSR format. Each part and each rest has some counts.
-    every : float64 array (n_features,)
-        S_j.
-    alpha : float64 array (1, n_features), (1, 1) or (n_parts, 1)
-        α_pj, above 0.
-    """
-    n_parts, n_features = parts.shape
-    total, of_parts = every.sum(), np.asarray(parts.sum(axis=1))
-    strength = alpha.sum(axis=1) * (n_features if alpha.shape[1] == 1 else 1)
-    used = np.unique(x.indices)
-    x, parts, every = x[:, used], parts[:, used], every[used]
-    alpha = alpha if alpha.shape[1] == 1 else alpha[:, used]
-
-    at = np.repeat(np.arange(n_parts), np.diff(parts.indptr))
-    a, of_all = np.broadcast_to(alpha, parts.shape)[at, parts.indices], every[parts.indices]
-    rest = less(of_all, parts.data)
-    cells = np.log1p(parts.data / a) + np.log(of_all + a) - np.log(rest + a)
-    more = sparse.csr_array((cells, parts.indices, parts.indptr), shape=parts.shape)
-    found: Array = (x @ more.T.tocsr()).toarray()
-    own, which = np.unique(alpha, axis=0, return_inverse=True)  # mostly one for all parts
-    found += (x @ (np.log(own) - np.log(every + own)).T)[:, which.ravel()]
-    each = np.log(less(total, of_parts) + strength) - np.log(of_parts + strength)
-    found += np.asarray(x.sum(axis=1))[:, None] * each
-    return found

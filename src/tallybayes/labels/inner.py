@@ -20,12 +20,12 @@ from scipy.special import log_softmax
 from tallybayes.engines.arrays import collect_array
 from tallybayes.engines.tables import collect_table
 from tallybayes.estimators.vectorizer import need_documents
-from tallybayes.families.multinomial import Complement, Multinomial
 from tallybayes.families.priors import ClassPrior
 from tallybayes.labels.counts import BOTH, ColumnLabels, LabelledRows, TermLabels, counts_of_labels
 from tallybayes.models.documents import FixedIdf, PlainDocuments, PlainLearner
 from tallybayes.scoring import normalised, posterior_without
 from tallybayes.tally import ClassCounts, FeatureSums, TableTally, TermCounts
+from tallybayes.tally.base import less
 from tallybayes.tally.sparse import SparseSums
 from tallybayes.validation import rows_of
 from tallybayes.weighted.ridge import DocumentFigures
@@ -66,6 +66,48 @@ class Parts(NamedTuple):
     every: Array
     alpha: Array
     prior: Array
+
+    def log_odds(self, x: Any, alpha: Array) -> Array:
+        r"""log p(x | label) − log p(x | the rest), in nats, float64 (n_rows, n_labels).
+
+        With :math:`S_{pj}` the sums of a label, :math:`S_j` those of all rows and :math:`A_p =
+        \sum_j \alpha_{pj}`, it is linear in x with the weights
+
+        .. math::
+
+            \log\frac{S - S_p + A_p}{S_p + A_p} + \log\frac{\alpha_{pj}}{S_j + \alpha_{pj}}
+                + \log\frac{(S_{pj} + \alpha_{pj}) (S_j + \alpha_{pj})}
+                          {\alpha_{pj} (S_j - S_{pj} + \alpha_{pj})}
+
+        of which the last is 0 where a label lacks a feature. So it takes the time of the sums that
+        are not 0, for the features that the rows have. Each label, and each rest, has some counts.
+
+        Parameters
+        ----------
+        x : sparse array (n_rows, n_features)
+            In CSR format, not negative.
+        alpha : float64 array (1, n_features), (1, 1) or (n_labels, 1)
+            α_pj, above 0.
+        """
+        parts, every = self.sums, self.every
+        n_parts, n_features = parts.shape
+        total, of_parts = every.sum(), np.asarray(parts.sum(axis=1))
+        strength = alpha.sum(axis=1) * (n_features if alpha.shape[1] == 1 else 1)
+        used = np.unique(x.indices)
+        x, parts, every = x[:, used], parts[:, used], every[used]
+        alpha = alpha if alpha.shape[1] == 1 else alpha[:, used]
+
+        at = np.repeat(np.arange(n_parts), np.diff(parts.indptr))
+        a, of_all = np.broadcast_to(alpha, parts.shape)[at, parts.indices], every[parts.indices]
+        rest = less(of_all, parts.data)
+        cells = np.log1p(parts.data / a) + np.log(of_all + a) - np.log(rest + a)
+        more = sparse.csr_array((cells, parts.indices, parts.indptr), shape=parts.shape)
+        found: Array = (x @ more.T.tocsr()).toarray()
+        own, which = np.unique(alpha, axis=0, return_inverse=True)  # mostly one for all parts
+        found += (x @ (np.log(own) - np.log(every + own)).T)[:, which.ravel()]
+        each = np.log(less(total, of_parts) + strength) - np.log(of_parts + strength)
+        found += np.asarray(x.sum(axis=1))[:, None] * each
+        return found
 
 
 class Inner(ABC):
@@ -266,7 +308,7 @@ class _Arrays(_Columns):
 
     def parts(self, model: Any, counts: ColumnLabels) -> Parts | None:
         family = model._family()
-        if not isinstance(family, Multinomial | Complement) or getattr(family, "norm", False):
+        if not getattr(family, "is_linear", False):
             return None
         alpha = np.atleast_2d(np.asarray(family.alpha, dtype=np.float64))
         if not (alpha > 0.0).all():

@@ -16,7 +16,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.errors import StaleWarning, warn_user
 from tallybayes.estimators.base import learning
-from tallybayes.families.multinomial import log_odds_of_parts
 from tallybayes.labels.base import Form, GivenRows, LabelCounter, LabelSets
 from tallybayes.labels.counts import LabelledRows
 from tallybayes.labels.inner import Inner
@@ -651,7 +650,7 @@ class MultiLabel(LabelCounter):
                 rows = np.arange(begin, min(begin + step, inner.size(x)))
                 some = inner.some(x, rows)
                 values = inner.values(self._every, some)
-                odds = parts.prior + log_odds_of_parts(values, parts.sums, parts.every, alpha)
+                odds = parts.prior + parts.log_odds(values, alpha)
                 odds[:, np.isinf(parts.prior)] = parts.prior[np.isinf(parts.prior)]
                 for k in one_by_one:
                     odds[:, k] = _difference(*self._joint(k, some))
