@@ -38,6 +38,10 @@ SETTINGS = {
     "wal_level": "minimal",
 }
 
+END_VACUUMS = """DO $$ BEGIN PERFORM pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE state = 'active' AND pid <> pg_backend_pid() AND query LIKE 'VACUUM%'; END $$"""
+"""Those of clients that were killed wait for each other for seconds."""
+
 
 class Server:
     """A server that is running.
@@ -66,6 +70,7 @@ class Server:
         try:
             yield self.url(name)
         finally:
+            self.execute(END_VACUUMS)
             self.execute(f"DROP SCHEMA {name} CASCADE")
 
     def execute(self, statement: str, url: str | None = None) -> None:
