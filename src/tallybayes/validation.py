@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections import defaultdict
+from datetime import UTC, date, datetime
 from itertools import count
+from numbers import Real
 from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
@@ -49,6 +52,7 @@ __all__ = [
     "read_groups",
     "read_labels",
     "rows_of",
+    "seconds_of",
     "unfitted",
     "warn_of_other_order",
 ]
@@ -446,3 +450,33 @@ def rows_of(X: Any, rows: NDArray[np.intp]) -> Any:
 def unfitted(model: Any) -> Any:
     """An unfitted classifier with the same parameters."""
     return clone(model)
+
+
+# ---- times ---------------------------------------------------------------------------------------
+def seconds_of(time: Any) -> float:
+    """A time in seconds since 1970.
+
+    Parameters
+    ----------
+    time : float, datetime or date
+        A datetime without a zone is taken for UTC.
+
+    Returns
+    -------
+    float
+        Finite.
+
+    Raises
+    ------
+    ValueError
+        For anything else.
+    """
+    if isinstance(time, np.datetime64):
+        time = time.astype("datetime64[us]").item()
+    if isinstance(time, datetime):
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+    if isinstance(time, date):
+        return datetime(time.year, time.month, time.day, tzinfo=UTC).timestamp()
+    if isinstance(time, Real) and math.isfinite(time):
+        return float(time)
+    raise ValueError(f"a time is a datetime, a date, or seconds since 1970; got {time!r}")

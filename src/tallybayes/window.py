@@ -9,7 +9,7 @@ subtract its tally: with whole weights this is exact, with others to rounding.
 from __future__ import annotations
 
 import os
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, BinaryIO, Self
 
 import numpy as np
@@ -24,7 +24,7 @@ from tallybayes.tables import Numbers, Table
 from tallybayes.tally import TableTally
 from tallybayes.tally.saved import plain_arrays, tally_header
 from tallybayes.threads import get_num_threads
-from tallybayes.validation import as_numpy
+from tallybayes.validation import as_numpy, seconds_of
 
 __all__ = ["Window"]
 
@@ -127,7 +127,7 @@ class Window:
                 f"a {type(tally).__name__}"
             )
         tally.need_non_negative("add")
-        step = int(np.floor(_seconds(time) / (3600.0 * self.hours) + ROUNDING))
+        step = int(np.floor(seconds_of(time) / (3600.0 * self.hours) + ROUNDING))
         newest = max(self._tallies, default=step)
         if self.days is not None and step <= newest - self._n_steps(self.days):
             self.late += float(tally.classes.count.sum())
@@ -299,7 +299,7 @@ class Window:
         return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(hours=step * self.hours)
 
     def _step_at(self, time: Time) -> int:
-        steps = _seconds(time) / (3600.0 * self.hours)
+        steps = seconds_of(time) / (3600.0 * self.hours)
         if abs(steps - round(steps)) > ROUNDING:
             raise ValueError(
                 f"a span begins and ends with a step of {self.hours:g} hours, and {time} lies "
@@ -370,16 +370,3 @@ class Window:
             for step, head, part in zip(steps, headers, arrays, strict=True):
                 window._tallies[step] = TableTally.restored(head, part)
         return window
-
-
-def _seconds(time: Time) -> float:
-    """Seconds since 1970."""
-    if isinstance(time, np.datetime64):
-        time = time.astype("datetime64[us]").item()
-    if isinstance(time, datetime):
-        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
-    if isinstance(time, date):
-        return datetime(time.year, time.month, time.day, tzinfo=UTC).timestamp()
-    if isinstance(time, int | float | np.number) and np.isfinite(time):
-        return float(time)
-    raise ValueError(f"a time is a datetime, a date, or seconds since 1970; got {time!r}")

@@ -10,13 +10,14 @@ import json
 import math
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tallybayes import validation
 from tallybayes.errors import StoreError
 from tallybayes.tables import Numbers, read_table
 from tallybayes.tables.columns import values_of
@@ -470,15 +471,10 @@ def seconds_of(time: Any) -> float:
     StoreError
         For anything else.
     """
-    if isinstance(time, np.datetime64):
-        time = time.astype("datetime64[us]").item()
-    if isinstance(time, datetime):
-        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
-    if isinstance(time, date):
-        return datetime(time.year, time.month, time.day, tzinfo=UTC).timestamp()
-    if isinstance(time, numbers.Real) and math.isfinite(time):
-        return float(time)
-    raise StoreError(f"a time is a datetime, or seconds since 1970, got {time!r}")
+    try:
+        return validation.seconds_of(time)
+    except ValueError as error:
+        raise StoreError(str(error)) from None
 
 
 def weights_of(weights: Any, n_rows: int) -> list[float]:
