@@ -195,6 +195,8 @@ def _resource(name: str) -> str:
 
 @cache
 def _words(lang: str) -> dict[str, str]:
+    if lang not in LANG:
+        raise ValueError(f"lang is one of {sorted(LANG)}, got {lang!r}")
     words: dict[str, str] = json.loads(_resource(f"words/{lang}.json"))
     return words
 
@@ -231,6 +233,28 @@ def _template(name: str) -> Any:
     return environment.from_string(_resource(name))
 
 
+def _page(template: str, words: Any, lang: str, *, script: str = "", **values: Any) -> str:
+    """A page from its template, with the policy by which only its own style and script run."""
+    page = _template(template)
+    import markupsafe
+
+    style = _resource("page.css")
+    scripts = f"script-src {_hash(script)}; " if script else ""
+    policy = (
+        f"default-src 'none'; {scripts}style-src {_hash(style)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    text: str = page.render(
+        lang=LANG[lang],
+        words=words,
+        policy=policy,
+        style=markupsafe.Markup(style),
+        script=markupsafe.Markup(script),
+        **values,
+    )
+    return text
+
+
 def rendered_still(
     template: str, lang: str, *, lead: tuple[str, Mapping[str, Any]], **values: Any
 ) -> str:
@@ -253,24 +277,8 @@ def rendered_still(
     ImportError
         Without Jinja2.
     """
-    if lang not in LANG:
-        raise ValueError(f"lang is one of {sorted(LANG)}, got {lang!r}")
-    page = _template(template)
-    import markupsafe
-
-    style, words = _resource("page.css"), _words(lang)
-    policy = f"default-src 'none'; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
-    key, held = lead
-    return str(
-        page.render(
-            lang=LANG[lang],
-            words=words,
-            policy=policy,
-            style=markupsafe.Markup(style),
-            lead=words[key].format(**held),
-            **values,
-        )
-    )
+    words, (key, held) = _words(lang), lead
+    return _page(template, words, lang, lead=words[key].format(**held), **values)
 
 
 def rendered(data: dict[str, Any], lang: str) -> str:
@@ -289,23 +297,11 @@ def rendered(data: dict[str, Any], lang: str) -> str:
     ImportError
         Without Jinja2.
     """
-    if lang not in LANG:
-        raise ValueError(f"lang is one of {sorted(LANG)}, got {lang!r}")
     import markupsafe
 
-    style, script, words = _resource("page.css"), _script(), _words(lang)
-    policy = (
-        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    page: str = _template("page.html.j2").render(
-        lang=LANG[lang],
-        words=words,
-        data=data,
-        policy=policy,
-        style=markupsafe.Markup(style),
-        script=markupsafe.Markup(script),
-        payload=markupsafe.Markup(_json(data)),
-        words_payload=markupsafe.Markup(_json(words)),
-    )
-    return page
+    words = _words(lang)
+    payloads = {
+        "payload": markupsafe.Markup(_json(data)),
+        "words_payload": markupsafe.Markup(_json(words)),
+    }
+    return _page("page.html.j2", words, lang, script=_script(), data=data, **payloads)
