@@ -5,6 +5,7 @@
 #include "weighted/loss.hpp"
 #include "weighted/pair_gains.hpp"
 #include "weighted/ridge_descent.hpp"
+#include "weighted/table_gains.hpp"
 
 namespace {
 
@@ -225,6 +226,15 @@ void neighbours(const Table& counts, const Vector& at, const Vector& width,
     for (i64 w = 0; w < width.shape(0); ++w) sums.write(width[w], into + w * cells * K);
 }
 
+void smoothed(const Table& counts, const Table& removed, const Vector& p,
+              const Array<const double, 3>& summed, const Vector& strength, const OutTable& gains) {
+    const i64 cells = counts.shape(0), K = counts.shape(1), kernels = summed.shape(0);
+    need({cells, K}, "removed", removed), need({K}, "p", p);
+    need({kernels, cells, K}, "summed", summed), need({kernels, strength.shape(0)}, "gains", gains);
+    table_gains(chosen_loops(), {counts, removed, p, cells, K}, summed, kernels, strength,
+                strength.shape(0), gains);
+}
+
 }  // namespace
 
 void bind_weighted(nb::module_& m) {
@@ -251,7 +261,8 @@ void bind_weighted(nb::module_& m) {
         without_gil);
     def(m, "equal_shares", &shares, "weight total most label");
     def(m, "corrections_added", &added, "cells Q into threads", without_gil);
-    def(m, "neighbour_sums", &neighbours, "counts at width into");
+    def(m, "neighbour_sums", &neighbours, "counts at width into", without_gil);
+    def(m, "table_gains", &smoothed, "counts removed p summed strength gains", without_gil);
     def(m, "scaled_rows", &scaled, "Z rows factor into", without_gil);
     def(m, "correction_curvature", &curvature, "cells S weight diagonal threads", without_gil);
 }

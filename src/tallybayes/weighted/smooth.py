@@ -36,7 +36,6 @@ from tallybayes.weighted.search import (
 )
 from tallybayes.weighted.splines import (
     KNOTS,
-    Functions,
     SmoothTables,
     column_functions,
     pair_functions,
@@ -106,7 +105,8 @@ class SmoothTerms:
     def tables(self, coefficients: Array) -> Array:
         """What functions with these coefficients (n_functions, n_classes) add to each cell,
         float64 (n_cells, n_classes)."""
-        return stacked(self.functions).scores(coefficients)
+        found: Array = stacked(self.functions) @ coefficients
+        return found
 
     def smooth_tables(self, tables: Array, offset: Array, share: float) -> SmoothTables:
         """Tables (n_cells, n_classes) by term, centred over classes."""
@@ -146,15 +146,15 @@ class SmoothDesign:
         number = np.where(is_held, np.cumsum(is_held) - 1, -1).astype(np.int32)
         self.codes: Cells = number[codes]
         """The cell of each row in each term, among those that hold rows; −1 for none."""
-        self.values: Functions = stacked(terms.functions).in_cells(is_held[:-1])
-        values = self.values
-        start = np.searchsorted(values.cell, np.arange(self.n_cells + 1)).astype(np.int64)
-        self.functions = CellFunctions(start, values.function.astype(np.int64), values.value)
+        self.values = stacked(terms.functions)[is_held[:-1]]
+        """Each function in each of those cells, (n_cells, n_functions)."""
+        start, function = (a.astype(np.int64) for a in (self.values.indptr, self.values.indices))
+        self.functions = CellFunctions(start, function, self.values.data)
 
     def scores(self, coefficients: Array, index: Index) -> Array:
         """What functions with these coefficients (n_functions, n_classes) add to the scores of some
         rows, float64 (n_some, n_classes)."""
-        return added(self.values.scores(coefficients), self.codes[index])
+        return added(self.values @ coefficients, self.codes[index])
 
     def curvature(self, of_cells: Array) -> Array:
         """About the diagonal of the Hessian in the coefficients, by that in the cells: without what
@@ -164,7 +164,7 @@ class SmoothDesign:
         ----------
         of_cells : float64 array (n_cells, n_classes)
         """
-        found = self.values.of_squares(of_cells)
+        found: Array = self.values.power(2).T @ of_cells
         found[:, self.terms.rare] = np.inf
         return found
 

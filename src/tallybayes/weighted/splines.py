@@ -20,6 +20,7 @@ from itertools import combinations
 from typing import Annotated
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from tallybayes.persistence import Bounded, Shape, Within
@@ -69,30 +70,6 @@ class Functions:
         each = np.arange(n_cells)
         return cls(n_cells, n_cells, each, each, np.ones(n_cells))
 
-    def dense(self) -> Array:
-        """Each function in each cell, float64 (n_cells, n_functions)."""
-        found = np.zeros((self.n_cells, self.n_functions))
-        np.add.at(found, (self.cell, self.function), self.value)
-        return found
-
-    def scores(self, coefficients: Array) -> Array:
-        """What the functions with these coefficients (n_functions, k) add to each cell, float64
-        (n_cells, k). The values are in the order of the cells."""
-        return _sums(self.value[:, None] * coefficients[self.function], self.cell, self.n_cells)
-
-    def of_squares(self, of_cells: Array) -> Array:
-        """The sum over cells of the square of each function times what a cell has (n_cells, k),
-        float64 (n_functions, k)."""
-        order = np.argsort(self.function, kind="stable")
-        squares = self.value[order, None] ** 2 * of_cells[self.cell[order]]
-        return _sums(squares, self.function[order], self.n_functions)
-
-    def in_cells(self, kept: NDArray[np.bool_]) -> Functions:
-        """The functions in some of the cells, which are numbered anew."""
-        some, number = kept[self.cell], np.cumsum(kept) - 1
-        cell, function, value = number[self.cell[some]], self.function[some], self.value[some]
-        return Functions(int(kept.sum()), self.n_functions, cell, function, value)
-
     def beside(self, other: Functions) -> Functions:
         """These and other functions of the same cells."""
         return Functions(
@@ -129,30 +106,16 @@ class Functions:
         )
 
 
-def _sums(values: Array, place: Index, size: int) -> Array:
-    """The sums of the rows of `values` with the same place, (size, k); places ascend."""
-    found = np.zeros((size, values.shape[1]))
-    if len(place):
-        first = np.flatnonzero(np.diff(place, prepend=-1))
-        found[place[first]] = np.add.reduceat(values, first, axis=0)
-    return found
-
-
-def stacked(terms: list[Functions]) -> Functions:
-    """The functions of several terms, each of cells of its own, one value for each cell and
-    function, in their order."""
+def stacked(terms: list[Functions]) -> scipy.sparse.csr_array:
+    """The functions of several terms, each of cells of its own, in their order: each function in
+    each cell, float64 (n_cells, n_functions)."""
     cells = np.cumsum([0, *(f.n_cells for f in terms)])
     functions = np.cumsum([0, *(f.n_functions for f in terms)])
     value = np.concatenate([np.zeros(0), *(f.value for f in terms)])
     cell = [start + f.cell for start, f in zip(cells, terms, strict=False)]
     function = [start + f.function for start, f in zip(functions, terms, strict=False)]
-    n_cells, n_functions = int(cells[-1]), int(functions[-1])
-    at = np.concatenate([cells[:0], *cell]) * n_functions
-    at += np.concatenate([functions[:0], *function])
-    distinct, place = np.unique(at, return_inverse=True)
-    value = np.bincount(place, value, len(distinct)).astype(np.float64)
-    cell_of, function_of = np.divmod(distinct, max(n_functions, 1))
-    return Functions(n_cells, n_functions, cell_of, function_of, value)
+    place = np.concatenate([cells[:0], *cell]), np.concatenate([functions[:0], *function])
+    return scipy.sparse.csr_array((value, place), shape=(int(cells[-1]), int(functions[-1])))
 
 
 def ranks(weight: Array) -> Array:

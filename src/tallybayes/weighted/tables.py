@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes import _kernels
 from tallybayes.persistence import Positive
 from tallybayes.weighted.cells import ColumnCells, into_neighbours, over_neighbours
 from tallybayes.weighted.rows import MIN_COUNT, LearningRows
@@ -36,13 +37,11 @@ __all__ = [
 Array = NDArray[np.float64]
 Cells = NDArray[np.int32]
 
-STRENGTHS = 0.25 * 2.0 ** np.arange(12)
+STRENGTHS = np.array([0.25 * 2.0**i for i in range(12)])
 WIDTHS = (2.0, 4.0, 8.0, 16.0)  # in cells
 RANK_WIDTHS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)  # in shares of the rows
 KINDS: tuple[tuple[Literal["none", "cells", "rank"], float], ...]
 KINDS = (("none", 1.0), *(("cells", w) for w in WIDTHS), *(("rank", w) for w in RANK_WIDTHS))
-MIN_POSITIVE = 1e-300
-MAX_INTERMEDIATE = 1_000_000  # log-ratios that are compared at once
 
 
 @dataclass(frozen=True)
@@ -99,18 +98,9 @@ def _over_neighbours(cells: ColumnCells, choice: TableChoice) -> Array:
     return found
 
 
-def _all_neighbours(counts: Array, n: int) -> Array:
-    """Counts summed over neighbours among the first n cells by each of the kernels, (n_kernels,
-    n_cells, K)."""
-    found = np.empty((len(KINDS), *counts.shape))
-    ranks = 1 + len(WIDTHS)
-    found[0] = counts
-    into_neighbours(counts, n, "cells", WIDTHS, found[1:ranks])
-    into_neighbours(counts, n, "rank", RANK_WIDTHS, found[ranks:])
-    return found
-
-
-def _best(cells: ColumnCells, p: Array, row_weight: Array) -> tuple[float, TableChoice, Array]:
+def _best(
+    cells: ColumnCells, p: Array, row_weight: Array | float
+) -> tuple[float, TableChoice, Array]:
     """What the best choice gains over the class shares, by leave-one-out, in nats; the choice; and
     the counts over neighbouring cells.
 
@@ -121,41 +111,20 @@ def _best(cells: ColumnCells, p: Array, row_weight: Array) -> tuple[float, Table
     rows = cells.counts
     kinds, counts, price = KINDS[:1], rows[None], np.zeros(1)
     if cells.n_numbers > 1:
-        kinds, counts = KINDS, _all_neighbours(rows, cells.n_numbers)
+        kinds, counts = KINDS, np.empty((len(KINDS), *rows.shape))
+        ranks = 1 + len(WIDTHS)
+        counts[0] = rows
+        into_neighbours(rows, cells.n_numbers, "cells", WIDTHS, counts[1:ranks])
+        into_neighbours(rows, cells.n_numbers, "rank", RANK_WIDTHS, counts[ranks:])
         share = [width / (1.0 if kind == "rank" else cells.n_numbers) for kind, width in kinds]
         price = -np.log(np.minimum(share, 1.0))
-    at = np.flatnonzero(rows)
-    v, k = np.divmod(at, rows.shape[1])
-    some, of_class = rows.ravel()[at], p[k]
-    one = np.minimum(some, row_weight[v, k])
-    part = counts.reshape(len(kinds), -1)[:, at] - one
-    whole = (counts.sum(axis=2)[:, v] - one) * of_class
-    prior = of_class[:, None] * STRENGTHS
     gains = np.empty((len(kinds), len(STRENGTHS)))
-    step = max(1, MAX_INTERMEDIATE // max(prior.size, 1))
-    for some_kinds in (slice(i, i + step) for i in range(0, len(kinds), step)):
-        ratio = _at_least(part[some_kinds], prior)
-        ratio /= _at_least(whole[some_kinds], prior)
-        gains[some_kinds] = _summed(np.log(ratio, out=ratio), some).T
+    removed = np.ascontiguousarray(np.broadcast_to(row_weight, rows.shape))
+    _kernels.table_gains(rows, removed, p, counts, STRENGTHS, gains)
     gains -= price[:, None]
     kind, strength = np.unravel_index(int(np.argmax(gains)), gains.shape)
     choice = TableChoice(*kinds[kind], float(STRENGTHS[strength]))
     return float(gains[kind, strength]), choice, counts[kind]
-
-
-def _at_least(counts: Array, prior: Array) -> Array:
-    """Counts (n_kinds, n) with each prior (n, n_strengths), above 0: (n, n_strengths, n_kinds)."""
-    found = counts.T[:, None] + prior[:, :, None]
-    return np.maximum(found, MIN_POSITIVE, out=found)
-
-
-def _summed(logs: Array, weight: Array) -> Array:
-    """Σ_j weight_j · logs_j, one after the other for several kernels at once."""
-    if logs.shape[2] == 1:
-        return (np.ascontiguousarray(logs[:, :, 0].T) @ weight)[:, None]
-    logs *= weight[:, None, None]
-    found: Array = np.add.reduce(logs, axis=0)
-    return found
 
 
 def column_table(
@@ -178,8 +147,7 @@ def column_table(
         takes from the counts.
     """
     if choice is None:
-        weights = np.broadcast_to(row_weight, cells.counts.shape)
-        gain, choice, counts = _best(cells, p, weights)
+        gain, choice, counts = _best(cells, p, row_weight)
     else:
         gain, counts = np.nan, _over_neighbours(cells, choice)
     a = choice.strength

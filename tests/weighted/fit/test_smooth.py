@@ -184,7 +184,7 @@ def test_coefficients_are_those_of_a_general_minimiser(monkeypatch):
     cells = terms.cells.numbered(terms.code, rows.cells, np.arange(rows.n))
     design = np.zeros((rows.n, terms.cells.n))
     np.put_along_axis(design, cells, 1.0, axis=1)
-    design = design @ stacked(terms.functions).dense()
+    design = design @ stacked(terms.functions).toarray()
 
     def objective(q):
         q = q.reshape(nothing.shape)
@@ -197,9 +197,9 @@ def test_coefficients_are_those_of_a_general_minimiser(monkeypatch):
     best = minimize(objective, np.zeros(found.size), jac=True, method="L-BFGS-B", tol=1e-12)
     least, gradient = objective(found.ravel())
     assert least == pytest.approx(best.fun, abs=1e-3)
-    loss, of_cells = own.loss(smooth.values.scores(found))
+    loss, of_cells = own.loss(smooth.values @ found)
     assert loss + (found**2).sum() == pytest.approx(least, rel=1e-5)
-    own_gradient = smooth.values.dense().T @ of_cells + 2.0 * found
+    own_gradient = smooth.values.T @ of_cells + 2.0 * found
     np.testing.assert_allclose(own_gradient.ravel(), gradient, atol=1e-3)
 
 
