@@ -196,11 +196,11 @@ inline void by_registers(i64 wide, const Work& work) {
 }
 
 // ---- corrections of cells ----------------------------------------------------------------------
-// z += Σ_t Q[cell_t]
-inline void add_corrections(const CellsOfRows& rows, const i32* cell, float* z) {
+// z += Σ_t Q[cell_t] over some terms
+inline void add_corrections(const CellsOfRows& rows, const i32* cell, i64 terms, float* z) {
     if (rows.wide == 4) {
         f4 sum = *(const f4_at*)z;
-        for (i64 t = 0; t < rows.terms; ++t) {
+        for (i64 t = 0; t < terms; ++t) {
             const i64 v = cell[t] < 0 ? rows.none : cell[t];
             sum += *(const f4_at*)(rows.Q + v * 4);
         }
@@ -211,7 +211,7 @@ inline void add_corrections(const CellsOfRows& rows, const i32* cell, float* z) 
         constexpr int R = decltype(registers)::count;
         f8 sum[R];
         for (int r = 0; r < R; ++r) sum[r] = eight(z + first + 8 * r);
-        for (i64 t = 0; t < rows.terms; ++t) {
+        for (i64 t = 0; t < terms; ++t) {
             const i64 v = cell[t] < 0 ? rows.none : cell[t];
             const float* q = rows.Q + v * rows.wide + first;
             for (int r = 0; r < R; ++r) sum[r] += eight(q + 8 * r);
@@ -220,12 +220,12 @@ inline void add_corrections(const CellsOfRows& rows, const i32* cell, float* z) 
     });
 }
 
-// gradient[cell_t] += z for every t
-inline void add_residuals(const CellsOfRows& rows, const i32* cell, const float* z,
+// gradient[cell_t] += z for some terms
+inline void add_residuals(const CellsOfRows& rows, const i32* cell, i64 terms, const float* z,
                           float* gradient) {
     if (rows.wide == 4) {
         const f4 more = *(const f4_at*)z;
-        for (i64 t = 0; t < rows.terms; ++t) {
+        for (i64 t = 0; t < terms; ++t) {
             const i64 v = cell[t] < 0 ? rows.none : cell[t];
             *(f4_at*)(gradient + v * 4) += more;
         }
@@ -235,7 +235,7 @@ inline void add_residuals(const CellsOfRows& rows, const i32* cell, const float*
         constexpr int R = decltype(registers)::count;
         f8 more[R];
         for (int r = 0; r < R; ++r) more[r] = eight(z + first + 8 * r);
-        for (i64 t = 0; t < rows.terms; ++t) {
+        for (i64 t = 0; t < terms; ++t) {
             const i64 v = cell[t] < 0 ? rows.none : cell[t];
             float* into = gradient + v * rows.wide + first;
             for (int r = 0; r < R; ++r) put(into + 8 * r, eight(into + 8 * r) + more[r]);
@@ -264,19 +264,33 @@ inline double row_residuals(float* z, i64 padded, i32 y, double w) {
 }
 
 // The log-loss of some rows; its gradient is added to `gradient` (cells + 1, wide). z is room for the
-// classes, padded to a multiple of 8.
+// classes of each row, padded to a multiple of 8.
+//
+// Terms of many cells are taken a few at a time, all rows by these, so that their numbers stay near.
 double corrected_rows(const CellsOfRows& rows, i64 begin, i64 end, float* z, float* gradient) {
-    const i64 K = rows.classes, padded = (rows.wide + 7) / 8 * 8;
+    constexpr i64 NEAR = 1 << 17, FEWEST = 16;  // numbers of the cells of some terms; terms
+    const i64 K = rows.classes, padded = (rows.wide + 7) / 8 * 8, terms = rows.terms;
+    const i64 few = terms * NEAR / (rows.none * rows.wide + 1), step = few < FEWEST ? FEWEST : few;
+    const auto each_row = [&](const auto& work) {
+        for (i64 i = begin; i < end; ++i)
+            if (rows.weight[i] != 0.0) work(i, rows.cell + i * terms, z + (i - begin) * padded);
+    };
     double loss = 0.0;
-    for (i64 i = begin; i < end; ++i) {
-        if (rows.weight[i] == 0.0) continue;
-        const i32* cell = rows.cell + i * rows.terms;
-        for (i64 k = 0; k < K; ++k) z[k] = static_cast<float>(rows.S[i * K + k]);
-        for (i64 k = K; k < padded; ++k) z[k] = -1e30f;
-        add_corrections(rows, cell, z);
-        loss += row_residuals(z, padded, rows.y[i], rows.weight[i]);
-        add_residuals(rows, cell, z, gradient);
-    }
+    each_row([&](i64 i, const i32*, float* of_row) {
+        for (i64 k = 0; k < K; ++k) of_row[k] = static_cast<float>(rows.S[i * K + k]);
+        for (i64 k = K; k < padded; ++k) of_row[k] = -1e30f;
+    });
+    for (i64 t = 0; t < terms; t += step)
+        each_row([&](i64, const i32* cell, float* of_row) {
+            add_corrections(rows, cell + t, t + step < terms ? step : terms - t, of_row);
+        });
+    each_row([&](i64 i, const i32*, float* of_row) {
+        loss += row_residuals(of_row, padded, rows.y[i], rows.weight[i]);
+    });
+    for (i64 t = 0; t < terms; t += step)
+        each_row([&](i64, const i32* cell, float* of_row) {
+            add_residuals(rows, cell + t, t + step < terms ? step : terms - t, of_row, gradient);
+        });
     return loss;
 }
 

@@ -96,7 +96,7 @@ inline double correction_of_many(const Loops& loops, const CorrectedRows& rows, 
     return over_tasks<float>(
         rows, (n_cells + 1) * wide, allowed,
         [&](i64 begin, i64 end, float* into) {
-            std::vector<float> z(wide < 8 ? 8 : wide);  // of one row
+            std::vector<float> z((end - begin) * (wide < 8 ? 8 : wide));
             return loops.corrected_rows(all, begin, end, z.data(), into);
         },
         [&](const float* part) {
