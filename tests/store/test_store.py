@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from tallybayes import NaiveBayes, TextNB, WeightedNaiveBayes, load, store
+from tallybayes import NaiveBayes, TextNB, WeightedNaiveBayes, leave_one_out, load, store
 from tallybayes.errors import LabelConflict, RequestConflict, StoreError
+from tallybayes.store.fold import Fold
 
 ROWS = [{"sky": "grey", "wind": 3.0}, {"sky": "blue", "wind": 1.5}, {"sky": "grey", "wind": None}]
 LABELS = ["rain", "dry", "rain"]
@@ -104,3 +107,87 @@ def test_a_store_says_what_is_wrong(tmp_path: Path) -> None:
         store.open(tmp_path / "none.db")
     with opened(tmp_path) as days, pytest.raises(StoreError, match="holds no rows"):
         days.model()
+
+
+@pytest.mark.parametrize("options", [{}, {"subject_keys": True}, {"half_life": 30.0}])
+def test_rows_are_those_that_the_model_counts(tmp_path: Path, options: dict[str, object]) -> None:
+    """Each can be left out of the model's counts, whatever else the store does with rows."""
+    rows = [{"sky": "grey" if i % 3 else "blue", "wind": float(i % 7)} for i in range(60)]
+    labels = ["rain" if i % 3 else "dry" for i in range(60)]
+    with opened(tmp_path, **options) as days:
+        days.learn(rows, labels, ids=range(60), weights=[2.0, 1.0] * 30)
+        days.forget(ids=range(10))
+        days.relabel([11], ["dry"])
+        labels[11] = "dry"
+        kept = days.rows()
+        known = sorted(zip(rows[10:], labels[10:], strict=True), key=str)
+        assert sorted(zip(kept.rows, kept.labels, strict=True), key=str) == known
+        assert kept.total == len(kept.rows) == 50
+        assert kept.weights is not None
+        assert kept.weights.sum() == pytest.approx(kept.model.class_count_.sum(), rel=1e-9)
+        left = leave_one_out(kept.model, kept.rows, kept.labels, sample_weight=kept.weights)
+        assert np.isfinite(left).all()
+        few = days.rows(20)
+        assert (len(few.rows), few.total) == (20, 50)
+        assert days.rows(20).rows == few.rows
+
+
+def test_rows_that_are_not_kept_are_not_given(tmp_path: Path) -> None:
+    with opened(tmp_path, ledger="ids") as days, opened(tmp_path, "empty.db") as empty:
+        days.learn(ROWS, LABELS, ids=[1, 2, 3])
+        for held, said in ((days, "keeps counts and no rows"), (empty, "holds no rows")):
+            with pytest.raises(StoreError, match=said):
+                held.rows()
+        with pytest.raises(StoreError, match="from 1 on, got 0"):
+            empty.rows(0)
+
+
+@pytest.mark.parametrize("where", ["a file", "a database"])
+def test_a_store_says_how_stale_its_weights_are(
+    tmp_path: Path, where: str, request: pytest.FixtureRequest
+) -> None:
+    url = tmp_path / "x.db" if where == "a file" else request.getfixturevalue("postgres_url")
+    texts = [f"{'cheap pills' if i % 2 else 'see you'} {i % 7}" for i in range(80)]
+    labels = ["spam" if i % 2 else "ham" for i in range(80)]
+    with store.open(url, create=TextNB()) as mail, store.open(url) as other:
+        mail.learn(texts[:40], labels[:40], ids=range(40))
+        mail.reweight()
+        assert mail.staleness() == 0.0
+        mail.learn(texts[40:60], labels[40:60], ids=range(40, 60))
+        assert mail.staleness() == other.staleness() == other.summary()["staleness"] == 0.5
+        before = other.model()
+        mail.forget(ids=[1])
+        mail.reweight(50)
+        assert other.staleness() == 0.0
+        assert other.refresh()
+        assert other.model().log_loss_ != before.log_loss_
+
+
+def test_weights_are_not_learned_on_a_row_that_is_forgotten_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [f"{'cheap pills' if i % 2 else 'see you'} {i % 7}" for i in range(40)]
+    with opened(tmp_path, create=TextNB()) as mail, opened(tmp_path, create=TextNB()) as other:
+        mail.learn(texts, ["spam" if i % 2 else "ham" for i in range(40)], ids=range(40))
+        mail.model()
+        gone, whole = iter(range(40)), Fold.learned
+
+        def forgetting(n_times: int) -> None:
+            """Another process forgets a row, the next times that weights are learned."""
+            times = itertools.count()
+
+            def learned(fold: Fold, *given: object) -> object:
+                model = whole(fold, *given)
+                if next(times) < n_times:
+                    other.forget(ids=[next(gone)])
+                return model
+
+            monkeypatch.setattr(Fold, "learned", learned)
+
+        forgetting(1)
+        mail.reweight()
+        before = mail.model().log_loss_
+        forgetting(99)
+        with pytest.raises(StoreError, match="the weights are as before"):
+            mail.reweight()
+        assert other.model().log_loss_ == mail.model().log_loss_ == before

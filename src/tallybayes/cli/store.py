@@ -233,6 +233,19 @@ def show(store: Store, json: options.Json = False) -> None:
         _said("show", None, json, **mail.summary())
 
 
+def reweight(store: Store, json: options.Json = False) -> None:
+    """Learn weights, pairs or calibration again, on a sample of the rows of now.
+
+    Services that are open use them within a second.
+
+    Examples:
+        tallybayes store reweight mail.db
+    """
+    with _opened(store) as mail:
+        mail.reweight()
+        _said("reweight", None, json, rows=mail.summary()["rows"])
+
+
 def verify(store: Store, json: options.Json = False) -> None:
     """Count the ledger again, and compare it with the counts.
 
@@ -294,4 +307,4 @@ def export(
     _said("export", None, json, model=out.path)
 
 
-COMMANDS = [init, learn, forget, relabel, show, verify, backup, compact, export]
+COMMANDS = [init, learn, forget, relabel, reweight, show, verify, backup, compact, export]

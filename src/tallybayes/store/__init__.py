@@ -5,8 +5,17 @@
 
 from __future__ import annotations
 
-from tallybayes.store.reading import Verified
+from tallybayes.store.reading import KeptRows, Verified
 from tallybayes.store.store import Backup, Store, open
 from tallybayes.store.writing import Forgotten, Learned, Relabelled
 
-__all__ = ["Backup", "Forgotten", "Learned", "Relabelled", "Store", "Verified", "open"]
+__all__ = [
+    "Backup",
+    "Forgotten",
+    "KeptRows",
+    "Learned",
+    "Relabelled",
+    "Store",
+    "Verified",
+    "open",
+]

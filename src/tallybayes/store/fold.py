@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tallybayes import persistence
 from tallybayes.errors import StoreError
@@ -421,11 +422,7 @@ class Fold:
             The time at which events have aged.
         """
         counts = self._as_of(now)
-        rows, labels = _decoded(sample)
-        weights = None
-        if self.start is not None or any(row[2] != 1.0 for row in sample):
-            days = (self.declaration.half_life or math.inf) * DAY
-            weights = np.array([row[2] * 2.0 ** ((row[3] - now) / days) for row in sample])
+        rows, labels, weights = self.decoded(sample, now)
         model = copy.deepcopy(self.declaration.model)
         if self.declaration.documents:
             model.set_params(analyzer=counts.analyzer)
@@ -436,6 +433,17 @@ class Fold:
             return model.count_from(counts, rows, labels, sample_weight=weights)
         model = NaiveBayes.from_tally(counts._fitted().tally, **model.get_params(deep=False))
         return model.recalibrate(rows, labels, sample_weight=weights)
+
+    def decoded(
+        self, sample: Sequence[Row], now: float
+    ) -> tuple[list[Any], list[Any], NDArray[np.float64] | None]:
+        """Rows as estimators take them, their labels, and what they weigh at a time; None where
+        each weighs 1."""
+        rows, labels = _decoded(sample)
+        if self.start is None and all(row[2] == 1.0 for row in sample):
+            return rows, labels, None
+        days = (self.declaration.half_life or math.inf) * DAY
+        return rows, labels, np.array([row[2] * 2.0 ** ((row[3] - now) / days) for row in sample])
 
     def _as_of(self, now: float) -> Any:
         """The counts as they weigh at a time."""

@@ -36,6 +36,7 @@ __all__ = [
     "Ledger",
     "LostConnection",
     "Overtaken",
+    "Sample",
     "Snapshot",
 ]
 
@@ -91,6 +92,24 @@ class Changes(NamedTuple):
     added: list[Row]
     removed: list[Row]
     parts: list[bytes]
+
+
+class Sample(NamedTuple):
+    """Some of the rows that are counted at a version.
+
+    Parameters
+    ----------
+    rows : list of Row
+        Drawn at random.
+    total : int
+        How many are counted.
+    last_key : int
+        The key of the row that came last.
+    """
+
+    rows: list[Row]
+    total: int
+    last_key: int
 
 
 class Kept(NamedTuple):
@@ -280,7 +299,7 @@ class Ledger(ABC):
             ).fetchall()
         )
 
-    def sample(self, max_rows: int, until: int) -> list[Row]:
+    def sample(self, max_rows: int, until: int) -> Sample:
         """Rows that are counted at a version, drawn at random; the same ones from the same rows."""
         keys = [
             key
@@ -290,8 +309,9 @@ class Ledger(ABC):
                 (until,),
             )
         ]
-        if len(keys) > max_rows:
-            chosen = np.random.default_rng(len(keys)).choice(len(keys), max_rows, replace=False)
+        total = len(keys)
+        if total > max_rows:
+            chosen = np.random.default_rng(total).choice(total, max_rows, replace=False)
             keys = [keys[i] for i in np.sort(chosen).tolist()]
         found: list[tuple[Any, ...]] = []
         for i in range(0, len(keys), 500):
@@ -301,7 +321,7 @@ class Ledger(ABC):
                 f"({', '.join('?' * len(some))})",
                 some,
             ).fetchall()
-        return self._rows(found)
+        return Sample(self._rows(found), total, self.last_key())
 
     def events(self, until: int | None = None) -> list[Event]:
         """Every event, tombstones as well; those up to a version."""
@@ -356,6 +376,10 @@ class Ledger(ABC):
         """The model that was learned on rows; nothing where there is none."""
         held = self.settings().get("learned")
         return self.opened([held])[0] if held else b""
+
+    def last_key(self) -> int:
+        """The key of the row that came last; keys ascend, and few are left out."""
+        return int(self.run(f"SELECT coalesce(max({self.key}), 0) FROM tally_ledger").fetchone()[0])
 
     def keep_learned(self, model: bytes) -> int:
         """Keeps a model that was learned on rows; gives how often one was."""

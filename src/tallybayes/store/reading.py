@@ -7,11 +7,16 @@ snapshot of its fold, from which others begin.
 from __future__ import annotations
 
 import io
+import json
 import math
 import threading
 import time as clock
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tallybayes.errors import NegativeTally, StoreError
 from tallybayes.estimators.loading import load
@@ -19,9 +24,9 @@ from tallybayes.store.commits import TRIES, Commits
 from tallybayes.store.events import decoded_label, hashed, seconds_of
 from tallybayes.store.fold import Declaration, Fold, Row
 from tallybayes.store.keys import KeyGone
-from tallybayes.store.ledger import Kept, Ledger, Snapshot
+from tallybayes.store.ledger import Kept, Ledger, Sample, Snapshot
 
-__all__ = ["Reading", "Verified"]
+__all__ = ["KeptRows", "Reading", "Verified"]
 
 STEP = 50_000  # numbers that are read in one transaction
 SNAPSHOT_AFTER = 20_000  # rows that were folded since the last snapshot
@@ -31,6 +36,9 @@ PATIENCE = 30.0  # seconds for which a change waits for older transactions
 FACTS = "fact:"
 """Begins the names of settings that the first rows decide."""
 COLUMN, LABEL, ANALYZER = f"{FACTS}column:", f"{FACTS}label", f"{FACTS}analyzer"
+
+REWEIGHTED = "reweighted"
+"""The setting with the last key and the number of rows when weights were learned, as JSON."""
 
 Answer = TypeVar("Answer")
 Time = Any
@@ -50,6 +58,30 @@ class Verified(NamedTuple):
 
     rows: int
     version: int
+
+
+class KeptRows(NamedTuple):
+    """Rows of a store, as :meth:`Store.rows` gives them.
+
+    Parameters
+    ----------
+    model : NaiveBayes, WeightedNaiveBayes or TextNB
+        The model that counts these rows among others. Callers share it.
+    rows : list of dict, or list of str
+        Values by column, or documents; a column that a row lacks is missing.
+    labels : list
+        One for each row.
+    weights : float64 array (n_rows,) or None
+        What each row counts now; None where that is 1 for each.
+    total : int
+        How many rows the store counts, from which these were drawn.
+    """
+
+    model: Any
+    rows: list[Any]
+    labels: list[Any]
+    weights: NDArray[np.float64] | None
+    total: int
 
 
 class Reading:
@@ -119,6 +151,16 @@ class Reading:
         """Whether rows are documents, each a string."""
         return self._declaration.documents
 
+    @property
+    def learns_on_rows(self) -> bool:
+        """Whether the model learns weights, pairs or calibration on rows, which get stale."""
+        return self._declaration.learns_on_rows
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether the store keeps its rows (``ledger="rows"``)."""
+        return self._keeps_rows
+
     def summary(self) -> dict[str, Any]:
         """Say what the store holds.
 
@@ -146,6 +188,7 @@ class Reading:
             "rows": rows,
             "weights": {str(decoded_label(label)): w for label, w in sorted(weights.items())},
             "forgotten_ids": ids,
+            "staleness": self.staleness(),
             "version": horizon,
             "snapshot": state.version,
         }
@@ -230,8 +273,8 @@ class Reading:
                     raise
         raise AssertionError
 
-    def _refresh(self) -> bool:
-        """Refreshes, under the lock of readers."""
+    def _refresh(self, *, learn: bool = True) -> bool:
+        """Refreshes, under the lock of readers; `learn`: learns weights where there are none."""
         ledger, old = self._reader, self._fold
         fold = None if old is None else old.twin()
         learned = self._learned
@@ -274,16 +317,17 @@ class Reading:
             self._model = None
             return not same
         if self._declaration.learns_on_rows and learned[1] is None:
-            self._reweight(SAMPLE)
+            if learn and not self._reweight(SAMPLE) and self._model is None:
+                return self._refresh()  # a row was forgotten before the sample was drawn
         else:
-            self._model = self._made(fold, learned[1])
+            self._model = self._made(fold, learned[1], clock.time())
         if self._folded >= SNAPSHOT_AFTER:
             self.snapshot()
         return True
 
-    def _made(self, fold: Fold, learned: Any) -> Any:
+    def _made(self, fold: Fold, learned: Any, now: float) -> Any:
         """The model of a fold, read, so that the first prediction does not wait for it."""
-        model = fold.model(learned, clock.time())
+        model = fold.model(learned, now)
         if not self.learns_documents:
             model._fitted().score  # noqa: B018
         return model
@@ -473,6 +517,76 @@ class Reading:
             )
         return Verified(n_rows, horizon)
 
+    # ---- rows, and what is learned on them -------------------------------------------------------
+    def rows(self, max_rows: int = SAMPLE) -> KeptRows:
+        """The rows that are counted, with their labels: all, or a sample of them.
+
+        They are what ``report``, ``leave_one_out`` and ``recalibrate`` of the model take. Rows that
+        are encrypted come as they were learned. What a caller keeps of them, :meth:`Store.forget`
+        does not reach.
+
+        Parameters
+        ----------
+        max_rows : int, default=32768
+            How many rows are given, at most; of more, a random sample, the same one of the same
+            rows.
+
+        Returns
+        -------
+        KeptRows
+            With the model that counts them.
+
+        Raises
+        ------
+        StoreError
+            If the store keeps no rows (``ledger="ids"``), or holds none.
+
+        Examples
+        --------
+        >>> import tempfile, tallybayes
+        >>> from tallybayes import store
+        >>> mail = store.open(tempfile.mktemp(suffix=".db"), create=tallybayes.NaiveBayes())
+        >>> mail.learn([{"sky": "grey"}, {"sky": "blue"}] * 9, ["rain", "dry"] * 9).rows
+        18
+        >>> kept = mail.rows()
+        >>> page = kept.model.report(kept.rows, kept.labels, sample_weight=kept.weights)
+        >>> mail.close()
+        """
+        if not self._keeps_rows:
+            raise StoreError(
+                "a store with ledger='ids' keeps counts and no rows: judge store.model() on rows "
+                "that you have"
+            )
+        if max_rows < 1:
+            raise StoreError(f"max_rows is a number of rows from 1 on, got {max_rows!r}")
+        with self._read_lock:
+            for _ in range(TRIES):
+                self.refresh()
+                model, fold, now = self.current(), self._fold, clock.time()
+                assert fold is not None
+                found = self._sample(fold, max_rows)
+                if found is None:
+                    continue
+                if fold.start is not None:
+                    model = self._made(fold, self._learned[1], now)
+                return KeptRows(model, *fold.decoded(found.rows, now), found.total)
+            raise StoreError("rows were forgotten again and again: try again")
+
+    def staleness(self) -> float:
+        """How much has come since weights, pairs or calibration were learned on rows.
+
+        Returns
+        -------
+        float
+            Rows that were learned since, for each row that was counted then: 1.0 where the store
+            has doubled. 0 where the model learns nothing on rows.
+        """
+        if not self._declaration.learns_on_rows:
+            return 0.0
+        with self._read_lock, self._reader.reading():
+            key, n_rows = json.loads(self._reader.settings().get(REWEIGHTED, b"[0, 0]"))
+            return float(max(0, self._reader.last_key() - key) / max(1, n_rows))
+
     def reweight(self, max_rows: int = SAMPLE) -> None:
         """Learn weights, pairs or calibration again, on a sample of the rows.
 
@@ -487,42 +601,56 @@ class Reading:
         Raises
         ------
         StoreError
-            If the model learns nothing on rows.
+            If the model learns nothing on rows, the store holds none, or rows are forgotten all the
+            time; the weights are as before.
         """
         if not self._declaration.learns_on_rows:
             raise StoreError(
                 f"{self._declaration.model!r} learns nothing on rows but counts, which are exact"
             )
         with self._read_lock:
-            self._learned = self._learned[0], self._learned[1] or False
-            self.refresh()
-            self._reweight(max_rows)
+            for _ in range(TRIES):
+                self._again(partial(self._refresh, learn=False))
+                if self._reweight(max_rows):
+                    return
+            raise StoreError(
+                "rows were forgotten again and again while weights were learned on them: the "
+                "weights are as before. Try again"
+            )
 
-    def _reweight(self, max_rows: int) -> None:
-        """Learns weights under the counts of the fold, and keeps them in the store."""
-        fold = self._fold
-        assert fold is not None
+    def _sample(self, fold: Fold, max_rows: int) -> Sample | None:
+        """Rows that a fold counts; None if a row was forgotten since."""
 
-        def read() -> list[Row] | None:
+        def read() -> Sample | None:
             with self._reader.reading():
                 if self._reader.snapshot(counts=False).epoch != fold.epoch:
                     return None
                 return self._reader.sample(max_rows, fold.version)
 
-        sample = self._again(read)
+        return self._again(read)
+
+    def _reweight(self, max_rows: int) -> bool:
+        """Learns weights under the counts of the fold, and keeps them in the store; False if a row
+        was forgotten meanwhile, which the sample may hold."""
+        fold = self._fold
+        assert fold is not None
+        sample = self._sample(fold, max_rows)
         if sample is None:
-            return
-        model = fold.learned(sample, clock.time())
+            return False
+        model = fold.learned(sample.rows, clock.time())
         data = saved(model)
 
         def written(ledger: Ledger) -> int:
             if ledger.snapshot(counts=False, lock=True).epoch != fold.epoch:
-                return 0  # a row of the sample may have been forgotten
+                return 0
+            ledger.set(REWEIGHTED, json.dumps([sample.last_key, sample.total]).encode())
             return ledger.keep_learned(data)
 
-        if n := self._commits.make(written):
-            self._learned = n, model
         self._model = model
+        n = self._commits.make(written)
+        if n:
+            self._learned = n, model
+        return bool(n)
 
 
 def apply(fold: Fold, ledger: Ledger, horizon: int) -> None:

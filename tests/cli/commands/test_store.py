@@ -85,6 +85,9 @@ def test_documents_of_files_have_their_names_as_ids(run, days):
     run("store", "init", "mail.db", "--model", "text")
     assert run("store", "learn", "mail.db", "mail", "--json").document["new"] == 4
     assert run("store", "learn", "mail.db", "mail", "--json").document["repeated"] == 4
+    assert run("store", "show", "mail.db", "--json").document["staleness"] == 4.0
+    assert run("store", "reweight", "mail.db", "--json").document["rows"] == 4
+    assert run("store", "show", "mail.db", "--json").document["staleness"] == 0.0
     with store.open("mail.db") as opened:
         assert opened.model().tally_.documents.tolist() == [2.0, 2.0]
 
@@ -108,7 +111,18 @@ def test_usage(run, days):
 
 @pytest.mark.parametrize(
     "command",
-    ["init", "learn", "forget", "relabel", "show", "verify", "backup", "compact", "export"],
+    [
+        "init",
+        "learn",
+        "forget",
+        "relabel",
+        "reweight",
+        "show",
+        "verify",
+        "backup",
+        "compact",
+        "export",
+    ],
 )
 def test_each_help_ends_with_examples(run, command):
     text = run("store", command, "--help").out
