@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 
 from tallybayes import CategoricalNB, GaussianNB, NaiveBayes, WeightedNaiveBayes, store
 from tallybayes.cli.app import app
-from tallybayes.serve import Limits, Service, Settings, Tokens, listening, source_of
+from tallybayes.serve import Limits, Service, Settings, Tokens, jobs, listening, source_of
 from tallybayes.serve.server import configured
 from tallybayes.text import TextNB
 
@@ -187,6 +187,12 @@ def running(settings: Settings) -> Iterator[tuple[int, Service]]:
         thread.join(20)
         sock.close()
         assert not thread.is_alive()
+
+
+@pytest.fixture
+def jobs_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports and weights are made in this process, which takes less time to begin."""
+    monkeypatch.setattr(jobs.Jobs, "_asked", lambda _, job, given: (job(*given), None))
 
 
 @pytest.fixture

@@ -64,6 +64,15 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    reweight: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE",
+            min=0.0,
+            help="When to learn the weights of a store again: when so many rows came since, for "
+            "each row that was counted then. 0 leaves it to POST /v1/reweight.",
+        ),
+    ] = 0.5,
     certificate: Annotated[
         str | None,
         typer.Option(metavar="PEM", help="A certificate: serve HTTPS.", rich_help_panel=TLS),
@@ -127,7 +136,9 @@ def serve(
     limits = Limits(
         body=max_body, rows=max_rows, string=max_string, rate=rate, connections=connections
     )
-    settings = Settings(source, tokens, tuple(public or ()), limits, audit, workers)
+    settings = Settings(
+        source, tokens, tuple(public or ()), limits, audit, workers, reweight=reweight
+    )
     sock = listening(listen)
     bound = sock.getsockname()
     where = listen if isinstance(bound, str) else f"{listen.rpartition(':')[0]}:{bound[1]}"

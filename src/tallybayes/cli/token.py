@@ -24,7 +24,8 @@ def make(
         list[str],
         typer.Option(
             metavar="SCOPE",
-            help="What it allows: predict, explain, learn, forget or admin (metrics). May be "
+            help="What it allows: predict, explain, learn, forget or admin (metrics, the report "
+            "of a store, and learning its weights again). May be "
             "repeated; none implies another.",
         ),
     ],

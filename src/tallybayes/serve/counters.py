@@ -24,7 +24,7 @@ SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.
 """Upper bounds of the latency's histogram."""
 
 EVENTS: Final = ("predicted", "explained", "learned", "repeated", "forgotten", "relabelled")
-GAUGES: Final = ("version", "since", "refresh", "refreshes", "failures", "alive")
+GAUGES: Final = ("version", "since", "staleness", "refresh", "refreshes", "failures", "alive")
 RATE_SLOTS: Final = 4096
 DOUBLE: Final = 8  # bytes
 
@@ -101,7 +101,7 @@ class Counters:
         Parameters
         ----------
         name : str
-            Of the gauges: "version", "since", "refresh", "refreshes", "failures" or "alive".
+            Of :data:`GAUGES`.
         value : float
             What it is now.
         add : bool
@@ -181,6 +181,11 @@ class Counters:
         gauges = {
             "version": ("tallybayes_model_version", "gauge", "Version of the store's model."),
             "since": ("tallybayes_model_age_seconds", "gauge", "Since the model was read."),
+            "staleness": (
+                "tallybayes_weights_staleness",
+                "gauge",
+                "Rows that came since weights were learned, for each row that was counted then.",
+            ),
             "refresh": ("tallybayes_refresh_seconds", "gauge", "What the last refresh took."),
             "refreshes": ("tallybayes_refreshes_total", "counter", "Versions that were read."),
             "failures": ("tallybayes_refresh_failures_total", "counter", "Refreshes that failed."),

@@ -1,4 +1,4 @@
-"""What the service writes down: errors, and who changed what."""
+"""What the service writes down: errors, and who changed or saw what is kept."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def note(what: str, error: BaseException) -> None:
 
 
 class Audit:
-    """The log of who learned, forgot and relabelled: what cannot be written there is not done.
+    """The log of who learned, forgot, relabelled, reweighted and saw rows: what cannot be written
+    there is not done.
 
     Parameters
     ----------
@@ -76,12 +77,12 @@ class Audit:
         ids: Sequence[Any] | None,
         subjects: Sequence[Any] | None,
     ) -> Iterator[dict[str, Any]]:
-        """Write who changes what, before and after the block, which makes the change.
+        """Write who does what, before and after the block, which does it.
 
         Parameters
         ----------
         action : str
-            "learn", "forget" or "relabel".
+            "learn", "forget", "relabel", "reweight" or "report".
         token : Token
             Who asks.
         ids, subjects : sequence or None

@@ -333,6 +333,9 @@ class ModelSource(Protocol):
     def read(self) -> Served | None:
         """The model as it is now; None for a store without rows."""
 
+    def staleness(self) -> float:
+        """Rows that came since weights were learned, for each row that was counted then."""
+
     def close(self) -> None:
         """Ends the use of it."""
 
@@ -373,6 +376,9 @@ class OfFile:
         self._seen = state
         return served
 
+    def staleness(self) -> float:
+        return 0.0
+
     def close(self) -> None:
         pass
 
@@ -402,6 +408,9 @@ class OfStore:
         with suppress(StoreError):  # it holds no rows
             return Served(self.store.current(), self.name, str(self.store.version))
         return None
+
+    def staleness(self) -> float:
+        return float(self.store.staleness())
 
     def close(self) -> None:
         self.store.close()

@@ -48,6 +48,7 @@ from tallybayes.serve.bodies import (
     read_rows,
 )
 from tallybayes.serve.counters import Counters
+from tallybayes.serve.jobs import Jobs, reported, reweighted
 from tallybayes.serve.openapi import described, operation
 from tallybayes.serve.records import Audit, note
 from tallybayes.serve.served import TEXT, ModelSource, Served
@@ -60,6 +61,7 @@ PUBLIC_SCOPES = ("predict", "explain")  # that may be open to anybody
 INLINE_BYTES = 1 << 16  # of a body that is predicted at once: a thread costs more than its rows
 REFRESH_SECONDS, MAX_REFRESH_SECONDS = 0.2, 0.5
 """Between two looks for a newer model, which take a tenth of the time."""
+REST_SECONDS = 30.0  # after weights could not be learned
 MAX_KEY = 255  # characters of an Idempotency-Key
 MAX_UNREAD_BYTES = 1 << 16  # of a refused body that is read after the answer; else we hang up
 ANONYMOUS = 4095  # the number of all who come without a token, for their rate
@@ -68,6 +70,7 @@ NO_TOKEN = Token("", "", (), ANONYMOUS, 0)  # of a path that is open to anybody
 NO_QUERY: Mapping[str, str] = {}
 HEADERS = [(b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store")]
 """Of every answer."""
+LANGUAGES = ("en", "zh")
 SANDBOX = "sandbox allow-scripts; frame-ancestors 'none'"
 """Of a report, whose scripts see nothing of the page with the token."""
 
@@ -94,6 +97,9 @@ class Settings:
         The file that they count in.
     worker : int
         The number of this one.
+    reweight : float
+        Where the model of a store has weights, pairs or calibration: they are learned again once
+        so many rows came since, for each row that was counted then. 0 leaves it to those who ask.
     """
 
     source: Callable[[], ModelSource]
@@ -104,6 +110,7 @@ class Settings:
     workers: int = 1
     counters: str | None = None
     worker: int = 0
+    reweight: float = 0.5
 
 
 @dataclass
@@ -166,6 +173,14 @@ class Call:
         raise Refused(422, f"?{name}= is true or false")
 
     @property
+    def language(self) -> str:
+        """Of a page."""
+        found = self.query.get("lang", "en")
+        if found not in LANGUAGES:
+            raise Refused(422, "?lang= is en or zh")
+        return found
+
+    @property
     def answer_type(self) -> str:
         """The type of the answer: what Accept names, otherwise that of the body."""
         for part in self.headers.get(b"accept", b"").decode("latin-1").split(","):
@@ -177,6 +192,10 @@ class Call:
 
 def _json(value: Any) -> Response:
     return Response(as_json(value), media_type=JSON)
+
+
+def _report_page(page: str) -> Response:
+    return Response(page, media_type="text/html", headers={"Content-Security-Policy": SANDBOX})
 
 
 BETWEEN = {JSON: ",", LINES: "\n"}  # the answers of rows
@@ -301,9 +320,12 @@ class Service:
     ----------
     served : Served or None
         The model that answers now; None for a store without rows.
+    staleness : float
+        Rows that came since its weights were learned, for each row that was counted then.
     """
 
     served: Served | None
+    staleness: float
 
     def __init__(self, settings: Settings) -> None:
         wrong = [scope for scope in settings.public if scope not in PUBLIC_SCOPES]
@@ -324,6 +346,7 @@ class Service:
         self._changed = asyncio.Event()
         self._pool = ThreadPoolExecutor(max(2, min(8, os.cpu_count() or 2)), "tallybayes")
         self._reader = ThreadPoolExecutor(1, "tallybayes-refresh")
+        self._jobs = Jobs()
         self.source = settings.source()
         self._audit: Audit | None = None
         if self.tokens is not None and self.source.store is not None:
@@ -335,7 +358,8 @@ class Service:
     # ---- the model, and newer versions of it -----------------------------------------------------
     def _read(self) -> None:
         served = self.source.read()
-        self.served = served
+        self.served, self.staleness = served, self.source.staleness()
+        self.counters.gauge("staleness", self.staleness)
         self.counters.gauge("refreshes", 1.0, add=True)
         self.counters.gauge("alive", 1.0)
         if served is not None:
@@ -360,6 +384,7 @@ class Service:
 
     async def _keep_fresh(self) -> None:
         loop, failed = asyncio.get_running_loop(), False
+        learning: asyncio.Task[None] | None = None
         while True:
             begin = loop.time()
             try:
@@ -370,11 +395,34 @@ class Service:
                 if not failed:  # reported once, until it works again
                     note("the model could not be read again; the one before answers", error)
                 failed = True
+            if self._weights_are_due() and (learning is None or learning.done()):
+                learning = asyncio.create_task(self._learn_weights())
             rest = min(MAX_REFRESH_SECONDS, max(REFRESH_SECONDS, 10.0 * (loop.time() - begin)))
             self._changed.clear()
             with suppress(TimeoutError):  # what this worker learned is read at once
                 async with asyncio.timeout(rest):
                     await self._changed.wait()
+
+    def _weights_are_due(self) -> bool:
+        """Whether this worker, the first of all, is to have weights learned again."""
+        limit = self._settings.reweight
+        first = self._settings.worker == 0 and self.served is not None
+        return first and 0.0 < limit <= self.staleness
+
+    async def _learn_weights(self) -> None:
+        """Has weights learned beside the service; what refreshes the model finds them."""
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.run_in_executor(
+                self._pool, self._jobs.run, reweighted, self._settings.source
+            )
+        except Exception as error:
+            if not isinstance(error, Refused):  # somebody else's job, or the end
+                self.counters.gauge("failures", 1.0, add=True)
+                note("weights could not be learned again; those before answer", error)
+            await asyncio.sleep(REST_SECONDS)
+        else:
+            self._look_again()
 
     @asynccontextmanager
     async def _lifespan(self, _: FastAPI) -> AsyncIterator[None]:
@@ -395,6 +443,7 @@ class Service:
 
     def close(self) -> None:
         """End what the service holds. The application does it at its shutdown."""
+        self._jobs.close()
         self._pool.shutdown()
         self._reader.shutdown()
         self.counters.gauge("alive", 0.0)
@@ -653,8 +702,8 @@ class Service:
         found: dict[str, Any] = {**empty, "classes": [], "columns": []}
         if call.model is not None:
             found = call.model.described()
-        learns = self.source.store is not None
-        return _json({**found, "learns": learns, "scopes": call.token.scopes})
+        found |= {"learns": self.source.store is not None, "staleness": self.staleness}
+        return _json({**found, "scopes": call.token.scopes})
 
     @route(
         "POST", "/v1/report", "explain", inline=-1, body="labelled", query=("lang",), answer="html"
@@ -663,14 +712,28 @@ class Service:
         """The page of the model, judged on the rows of the body."""
         found = call.rows(self.limits, needs=("row", "label"), allows=("weight",), names=call.query)
         rows = call.served.need_columns(found.rows, ignore=False)
-        language = call.query.get("lang", "en")
-        if language not in ("en", "zh"):
-            raise Refused(422, "?lang= is en or zh")
         with _refusing():
             page = call.served.report(
-                rows, found.beside["label"], found.beside.get("weight"), language
+                rows, found.beside["label"], found.beside.get("weight"), call.language
             )
-        return Response(page, media_type="text/html", headers={"Content-Security-Policy": SANDBOX})
+        return _report_page(page)
+
+    @route("GET", "/v1/report", "admin", inline=-1, query=("lang",), answer="html")
+    def _report_of_store(self, call: Call) -> Response:
+        """The page of the model of a store, judged on its rows, some of which it shows."""
+        language, store = call.language, self.source.store
+        if store is None or not store.keeps_rows:
+            what = "a model file" if store is None else "a store with ledger='ids'"
+            raise Refused(
+                409,
+                f"{what} keeps no rows, by which a report judges the model: POST rows with labels "
+                "to /v1/report",
+            )
+        call.served  # noqa: B018  # it refuses where there are no rows
+        _, audit = self._store()
+        with audit.recorded("report", call.token, ids=None, subjects=None):
+            page = self._jobs.run(reported, self._settings.source, language)
+        return _report_page(page)
 
     # ---- learning and forgetting -----------------------------------------------------------------
     @route("POST", "/v1/learn", "learn", inline=-1, body="learn", query=("Idempotency-Key",))
@@ -747,6 +810,17 @@ class Service:
         self.counters.happened("relabelled", len(changed.changed))
         lists = {"changed": changed.changed, "unchanged": changed.unchanged}
         return _json({**lists, "version": str(changed.version)})
+
+    @route("POST", "/v1/reweight", "admin", inline=-1)
+    def _reweight(self, call: Call) -> Response:
+        """Learn weights, pairs or calibration again, on a sample of the rows."""
+        store, audit = self._store()
+        if not store.learns_on_rows:
+            raise Refused(409, "the model learns nothing on rows but counts, which are exact")
+        call.served  # noqa: B018  # it refuses where there are no rows
+        with audit.recorded("reweight", call.token, ids=None, subjects=None) as outcome:
+            outcome["version"] = self._jobs.run(reweighted, self._settings.source)
+        return _json({"version": str(outcome["version"])})
 
     def _store(self) -> tuple[Any, Audit]:
         """The store, and the log of what is done with it.

@@ -24,8 +24,8 @@ from tallybayes.replacing import replacing
 __all__ = ["SCOPES", "Token", "Tokens"]
 
 SCOPES = ("predict", "explain", "learn", "forget", "admin")
-"""What a token may allow: none implies another. ``learn`` covers relabelling, ``admin`` the
-metrics."""
+"""What a token may allow: none implies another. ``learn`` covers relabelling; ``admin`` the
+metrics, the report of the rows that a store keeps, and learning weights again."""
 
 FORMAT, VERSION = "tallybayes tokens", 1
 MAX_NAME_CHARACTERS = 100
