@@ -3,6 +3,8 @@ connections that break."""
 
 from __future__ import annotations
 
+import threading
+import time
 from typing import Any
 
 import psycopg
@@ -79,6 +81,33 @@ def test_a_broken_connection_is_made_again(postgres_server: Server, postgres_url
         with pytest.raises(StoreError, match="give rows ids, which makes a repetition safe"):
             mine.learn(ROWS[1:2], ["dry"])
         assert mine.learn(ROWS[2:], ["dry"]).rows == 1
+
+
+def test_a_vacuum_is_made_when_no_other_one_runs_and_does_not_wait_in_its_way(
+    postgres_url: str,
+) -> None:
+    """A process that waits for the lock of a vacuum makes both last for seconds."""
+    waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+    vacuums = (
+        "SELECT sum(vacuum_count) FROM pg_stat_user_tables WHERE relid = 'tally_ledger'::regclass"
+    )
+    with (
+        store.open(postgres_url, create=NaiveBayes()) as mine,
+        psycopg.connect(postgres_url) as other,
+        psycopg.connect(postgres_url, autocommit=True) as watch,
+    ):
+        mine.learn(ROWS, ["rain", "dry", "dry"], ids=[1, 2, 3])
+        other.execute("LOCK TABLE tally_ledger IN SHARE UPDATE EXCLUSIVE MODE")  # as a vacuum does
+        compacting = threading.Thread(target=mine.compact)
+        compacting.start()
+        for _ in range(20):
+            assert watch.execute(waiting).fetchone() == (0,)
+            time.sleep(0.01)
+        assert compacting.is_alive()
+        other.rollback()
+        compacting.join(30)
+        assert not compacting.is_alive()
+        assert watch.execute(vacuums).fetchone() == (1,)
 
 
 def test_a_role_without_rights_is_refused(postgres_server: Server, postgres_url: str) -> None:

@@ -7,6 +7,7 @@ see. Many writers append at once; only rows with one id wait for each other.
 
 from __future__ import annotations
 
+import time as clock
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -47,6 +48,17 @@ MIGRATIONS = (
     """,
 )
 """Statements that bring the tables from each format to the next."""
+
+TABLES = (
+    "tally_ledger",
+    "tally_undone",
+    "tally_parts",
+    "tally_snapshot",
+    "tally_settings",
+    "tally_keys",
+)
+SKIPPED = "55P03"  # of the warning that a table was locked and is not vacuumed
+AGAIN = 0.02  # seconds after which it is tried again
 
 LOCK = 0x7A117BA7  # of the advisory lock that makes or changes tables
 KEYS_LOCK = 0x7A117  # with the table's number: of the advisory lock of hold_keys
@@ -261,11 +273,27 @@ class PostgresLedger(Ledger):
         return None
 
     def vacuum(self) -> None:
-        with self._telling():
-            self.connection.execute(
-                "VACUUM tally_ledger, tally_undone, tally_parts, tally_snapshot, tally_settings, "
-                "tally_keys"
-            )
+        """Vacuums each table when no other process does.
+
+        A vacuum that waits for another one keeps it from giving the end of the table back: that one
+        tries for 5 seconds, and both wait. So a table that is locked is tried again.
+        """
+        states: list[str] = []
+
+        def note(notice: Any) -> None:
+            states.append(notice.sqlstate)  # which is gone later
+
+        self.connection.add_notice_handler(note)
+        try:
+            with self._telling():
+                for table in TABLES:
+                    self.connection.execute(f"VACUUM (SKIP_LOCKED) {table}")
+                    while SKIPPED in states:
+                        states.clear()
+                        clock.sleep(AGAIN)
+                        self.connection.execute(f"VACUUM (SKIP_LOCKED) {table}")
+        finally:
+            self.connection.remove_notice_handler(note)
 
     def copy_to(self, path: str, copy: Callable[[str], None]) -> None:
         copy(path)
