@@ -105,16 +105,17 @@ def free_port() -> int:
         return int(sock.getsockname()[1])
 
 
-def ask(port: int, path: str, document: Any, token: str = "") -> Any:
-    """One answer as JSON."""
+def ask(port: int, path: str, document: Any = None, token: str = "") -> Any:
+    """One answer as JSON: of a POST, or of a GET without a document."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-    connection.request("POST", path, json.dumps(document), headers)
+    method, body = ("GET", None) if document is None else ("POST", json.dumps(document))
+    connection.request(method, path, body, headers)
     answer = connection.getresponse()
-    body = json.loads(answer.read())
-    assert answer.status == 200, body
+    found = json.loads(answer.read())
+    assert answer.status == 200, found
     connection.close()
-    return body
+    return found
 
 
 @contextmanager

@@ -1,7 +1,8 @@
 """How fast a store learns, beside a bare INSERT of the same bytes with the same durability.
 
 Both sides take turns in one process, on the same disk and the same server. Rows have 14 columns of
-20 levels; a bare row holds what the store keeps of one: id, label, time, weight and the row.
+20 levels; a bare row holds what the store keeps of one: id, label, time, weight and the row. A
+store that encrypts its rows is measured beside one that does not.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple
 
 from tallybayes import NaiveBayes, store
 from tallybayes.store.events import encoded_rows
 
-__all__ = ["BARS", "Rate", "measured", "writers"]
+__all__ = ["BARS", "KEYS", "Rate", "encrypted", "measured", "writers"]
 
 HUNDRED = 100
 ROUNDS = 9
@@ -27,6 +28,12 @@ BARS = {"one by one": 0.6, "in hundreds": 0.4}
 """The share of a bare INSERT's rate that a store reaches at least."""
 
 WRITERS_BAR = 1.5
+
+STEPS = {"one by one": (1, 300), "in hundreds": (HUNDRED, 3000)}
+"""Rows of a call, and of a round."""
+
+KEYS = {"of each row": None, "of 100 subjects": 100}
+"""How many subjects the rows of an encrypted store are about; None: each has a key of its own."""
 
 Write = Callable[[int, int], None]
 """Writes so many rows, from a number on."""
@@ -39,15 +46,15 @@ class Rate(NamedTuple):
     ----------
     database, how : str
         "SQLite" or "PostgreSQL"; "one by one" or "in hundreds".
-    bare, ours : float
-        The median of the rounds.
+    base, ours : float
+        Of what the store is measured beside, and of the store: the median of the rounds.
     share : float
         The median of what each round gave.
     """
 
     database: str
     how: str
-    bare: float
+    base: float
     ours: float
     share: float
 
@@ -64,16 +71,21 @@ def content(first: int, n: int) -> list[bytes]:
     return [bytes(16) + b'"spam"' + bytes(16) + row for row in encoded]
 
 
-def ours(url: str, step: int) -> Iterator[Write]:
-    """A store that learns so many rows a call."""
-    with store.open(url, create=NaiveBayes()) as mail:
+@contextmanager
+def ours(
+    url: str, step: int, *, keys: str | bool = False, n_subjects: int | None = None
+) -> Iterator[Write]:
+    """A store that learns so many rows a call; with the place of its keys, an encrypted one."""
+    with store.open(url, create=NaiveBayes(), subject_keys=keys) as mail:
 
         def write(first: int, n: int) -> None:
             given = rows(first, n)
             begin = time.perf_counter()
             for i in range(0, n, step):
                 ids = list(range(first + i, first + i + step))
-                mail.learn(given[i : i + step], ["spam" if j % 3 else "ham" for j in ids], ids=ids)
+                labels = ["spam" if j % 3 else "ham" for j in ids]
+                subjects = None if n_subjects is None else [j * j % n_subjects for j in ids]
+                mail.learn(given[i : i + step], labels, ids=ids, subjects=subjects)
             took.append(time.perf_counter() - begin)
 
         took: list[float] = []
@@ -96,6 +108,7 @@ def _timed(write: Callable[[list[bytes]], None], step: int) -> Write:
     return timed
 
 
+@contextmanager
 def bare_sqlite(path: str, step: int) -> Iterator[Write]:
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA journal_mode = WAL")
@@ -111,6 +124,7 @@ def bare_sqlite(path: str, step: int) -> Iterator[Write]:
     connection.close()
 
 
+@contextmanager
 def bare_postgres(url: str, step: int) -> Iterator[Write]:
     import psycopg
 
@@ -125,7 +139,9 @@ def bare_postgres(url: str, step: int) -> Iterator[Write]:
 
 
 @contextmanager
-def database(name: str) -> Iterator[tuple[str, Callable[[str, int], Iterator[Write]]]]:
+def database(
+    name: str,
+) -> Iterator[tuple[str, Callable[[str, int], AbstractContextManager[Write]]]]:
     """The URL of a new database, and a bare writer; PostgreSQL synchronises, as by default."""
     if name == "SQLite":
         with tempfile.TemporaryDirectory() as folder:
@@ -149,21 +165,57 @@ def measured(name: str, how: str) -> Rate:
     how : {"one by one", "in hundreds"}
         How many rows a call has.
     """
-    n, step = (300, 1) if how == "one by one" else (3000, HUNDRED)
-    with ExitStack() as stack:
-        url, bare = stack.enter_context(database(name))
-        sides = [stack.enter_context(contextmanager(make)(url, step)) for make in (ours, bare)]
-        first = 0
+    step, n = STEPS[how]
+    with database(name) as (url, bare):
+        return _beside(name, how, ours(url, step), bare(url, step), url, n)
+
+
+def encrypted(name: str, how: str, n_subjects: int | None) -> Rate:
+    """A store that encrypts its rows beside one that does not, in turns.
+
+    Parameters
+    ----------
+    name : {"SQLite", "PostgreSQL"}
+        The database. The keys are in a file of SQLite.
+    how : {"one by one", "in hundreds"}
+        How many rows a call has.
+    n_subjects : int or None
+        How many subjects the rows are about; None for none, so that each row has a key.
+    """
+    step, n = STEPS[how]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        database(name) as (url, _),
+        database(name) as (plain, _),
+    ):
+        sealed = ours(url, step, keys=f"{folder}/keys", n_subjects=n_subjects)
+        return _beside(name, how, sealed, ours(plain, step, n_subjects=n_subjects), url, n // 3)
+
+
+def _beside(
+    name: str,
+    how: str,
+    mine: AbstractContextManager[Write],
+    base: AbstractContextManager[Write],
+    url: str,
+    n: int,
+) -> Rate:
+    """Two writers of so many rows in turns; the first one's store is at the URL."""
+    with mine as first, base as second:
+        at = 0
         for i in range(ROUNDS + 1):
-            for side in sides if i % 2 else reversed(sides):
-                side(first, n)
-            first += n
+            for side in (first, second) if i % 2 else (second, first):
+                side(at, n)
+            at += n
         with store.open(url) as mail:
             assert mail.verify().rows == n * (ROUNDS + 1)
-        times: list[list[float]] = [side.took[1:] for side in sides]  # type: ignore[attr-defined]
+        times: list[list[float]] = [
+            side.took[1:]  # type: ignore[attr-defined]
+            for side in (first, second)
+        ]
     shares = [b / a for a, b in zip(*times, strict=True)]
-    of_ours, of_bare = (n / statistics.median(of) for of in times)
-    return Rate(name, how, of_bare, of_ours, statistics.median(shares))
+    of_mine, of_base = (n / statistics.median(of) for of in times)
+    return Rate(name, how, of_base, of_mine, statistics.median(shares))
 
 
 # ---- several writers -----------------------------------------------------------------------------

@@ -91,12 +91,18 @@ class Keys:
         with self.ledger.reading():
             found = self._selected("name, k, content", "name", wanted)
         if new := wanted - {bytes(name) for name, _, _ in found}:
+            some = sorted(new)
             with self.ledger.writing():
-                for name in sorted(new):
+                for i in range(0, len(some), SOME):
+                    made = [
+                        (secrets.token_bytes(NUMBER), name, self._cipher.generate_key(256))
+                        for name in some[i : i + SOME]
+                    ]
+                    rows = ", ".join(["(?, ?, ?, 0)"] * len(made))
                     self.ledger.run(
-                        "INSERT INTO tally_keys (k, name, content, retired) VALUES (?, ?, ?, 0) "
+                        f"INSERT INTO tally_keys (k, name, content, retired) VALUES {rows} "
                         "ON CONFLICT DO NOTHING",
-                        (secrets.token_bytes(NUMBER), name, self._cipher.generate_key(256)),
+                        [value for key in made for value in key],
                     )
                 found += self._selected("name, k, content", "name", new)
         in_use = {bytes(name): (bytes(k), self._cipher(bytes(key))) for name, k, key in found}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import quote
@@ -207,8 +207,11 @@ class SQLiteLedger(Ledger):
             return self.horizon()
 
     def insert_new(self, events: Sequence[Event]) -> set[bytes]:
+        with suppress(sqlite3.IntegrityError), self.savepoint():
+            self.connection.executemany(INSERT, events)
+            return set()
         there = set()
-        for event in events:
+        for event in events:  # some are there: which ones
             try:
                 self.connection.execute(INSERT, event)
             except sqlite3.IntegrityError:
