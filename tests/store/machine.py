@@ -3,10 +3,13 @@ that of the rows that survive."""
 
 from __future__ import annotations
 
+import itertools
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
+from unittest import mock
 
 import pytest
 from hypothesis import strategies as st
@@ -14,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from tallybayes import NaiveBayes, TextNB, store
 from tallybayes.errors import LabelConflict, StoreError
+from tallybayes.store.events import hashed
 
 KEY = b"a key that all stores share"
 IDS = st.integers(0, 11)
@@ -30,6 +34,29 @@ ROWS = st.dictionaries(st.sampled_from(["p", "q", "r"]), VALUES, min_size=1, max
 DOCUMENTS = st.lists(st.sampled_from(["red", "blue", "green sea"]), max_size=4).map(" ".join)
 
 Opened = Callable[[], store.Store]
+
+
+class Killed(BaseException):
+    """The end of a process."""
+
+
+@contextmanager
+def ending(ledger: Any, statements: Iterator[int], last: int) -> Iterator[None]:
+    """A connection whose process ends before a statement."""
+    run = ledger.run
+
+    def ran(*given: Any) -> Any:
+        if next(statements) >= last:
+            raise Killed
+        return run(*given)
+
+    with mock.patch.object(ledger, "run", ran):
+        yield
+
+
+def keys_of(handle: store.Store) -> Any:
+    """The connection to the keys of a store."""
+    return None if handle._writer.keys is None else handle._writer.keys.ledger
 
 
 class StoreLaws(RuleBasedStateMachine):
@@ -139,6 +166,31 @@ class StoreLaws(RuleBasedStateMachine):
     def reopen(self, which: int) -> None:
         self.handles[which].close()
         self.handles[which] = self.opened(self.url)
+
+    @rule(
+        which=st.integers(0, 1),
+        ids=st.lists(IDS, min_size=1, max_size=3, unique=True),
+        last=st.integers(0, 12),
+    )
+    def crash(self, which: int, ids: list[int], last: int) -> None:
+        """A process ends while it forgets, at any statement: all of it was done, or nothing."""
+        handle = self.handles[which]
+        statements = itertools.count()
+        with ExitStack() as patched:
+            for ledger in (handle._writer, *filter(None, [keys_of(handle)])):
+                patched.enter_context(ending(ledger, statements, last))
+            with suppress(Killed):
+                handle.forget(ids=ids, rows=self.rows_of(ids))
+        self.reopen(which)
+        dead = {hashed(i, KEY, "id") for i in self.dead | set(ids)}
+        with self.handles[which]._reader.reading():
+            gone = {event.id for event in self.handles[which]._reader.events() if not event.label}
+        if dead <= gone:
+            for i in ids:
+                self.alive.pop(i, None)
+            self.dead |= set(ids)
+        else:
+            assert not {hashed(i, KEY, "id") for i in set(ids) - self.dead} & gone
 
     @rule(which=st.integers(0, 1))
     def compact(self, which: int) -> None:

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from tallybayes import CategoricalNB, NaiveBayes, TextNB, WeightedNaiveBayes, store
-from tallybayes.errors import StoreError
+from tallybayes.errors import StoreError, StoreWarning
 from tallybayes.families import Poisson
 
 ONE = [{"sky": "grey", "n": 3}]
@@ -276,6 +276,22 @@ def test_a_file_that_may_not_be_written(tmp_path: Path) -> None:
     path.chmod(0o400)
     with pytest.raises(StoreError, match="give the process the right"):
         store.open(path)
+
+
+def test_a_file_that_became_read_only_counts_nothing(tmp_path: Path) -> None:
+    with store.open(tmp_path / "x.db", create=NaiveBayes()) as found:
+        found.learn([{"word": "a"}, {"word": "b"}], ["a", "b"], ids=[1, 2])
+        found._writer.run("PRAGMA query_only = ON")
+        for call in (lambda: found.learn([{"word": "c"}], ["a"]), lambda: found.forget(ids=[1])):
+            with pytest.raises(StoreError, match="Nothing was changed; give the process the right"):
+                call()
+        assert found.verify().rows == 2
+
+
+def test_a_network_file_system_is_warned_of(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("tallybayes.store.sqlite._file_system", lambda _: "nfs4")
+    with pytest.warns(StoreWarning, match=r"network file system \(nfs4\).*keep a store on a local"):
+        store.open(tmp_path / "x.db", create=NaiveBayes()).close()
 
 
 def test_a_full_disk_counts_nothing(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@ connections that break."""
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from typing import Any
@@ -13,7 +14,9 @@ import pytest
 from servers.postgres import Server
 from tallybayes import NaiveBayes, store
 from tallybayes.errors import StoreError, StoreWarning
+from tallybayes.store.postgres import PostgresLedger
 
+END_CLIENTS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
 ROWS = [{"sky": "grey"}, {"sky": "blue"}, {"sky": "white"}]
 APPEND = "INSERT INTO tally_ledger (id, time, label, weight, row) VALUES (%s, 0, '\"dry\"', 1, %s)"
 
@@ -69,18 +72,34 @@ def test_what_a_reader_has_not_counted_is_not_removed(postgres_url: str, moment:
 def test_a_broken_connection_is_made_again(postgres_server: Server, postgres_url: str) -> None:
     with store.open(postgres_url, create=NaiveBayes()) as mine:
         mine.learn(ROWS[:1], ["rain"], ids=[1])
-        postgres_server.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
-        )
+        postgres_server.execute(END_CLIENTS)
         with pytest.warns(StoreWarning, match="repeated the call, which counts nothing twice"):
             assert mine.learn(ROWS[1:2], ["dry"], ids=[2]).rows == 1
         assert mine.model() == NaiveBayes().fit(ROWS[:2], ["rain", "dry"])
-        postgres_server.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
-        )
+        postgres_server.execute(END_CLIENTS)
         with pytest.raises(StoreError, match="give rows ids, which makes a repetition safe"):
             mine.learn(ROWS[1:2], ["dry"])
         assert mine.learn(ROWS[2:], ["dry"]).rows == 1
+
+
+def test_a_server_that_restarts_is_waited_for(
+    postgres_server: Server, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ends connections, and refuses new ones until it is back."""
+    with store.open(postgres_url, create=NaiveBayes()) as mine:
+        connect, n_refused = PostgresLedger._connect, itertools.count()
+
+        def refused(ledger: PostgresLedger) -> None:
+            if next(n_refused) < 3:
+                raise StoreError("the server starts up")
+            connect(ledger)
+
+        mine.learn(ROWS[:1], ["rain"], ids=[1])
+        monkeypatch.setattr(PostgresLedger, "_connect", refused)
+        postgres_server.execute(END_CLIENTS)
+        with pytest.warns(StoreWarning, match="connected again, and repeated the call"):
+            assert mine.learn(ROWS[1:2], ["dry"], ids=[2]).rows == 1
+        assert mine.verify().rows == 2
 
 
 def test_a_vacuum_is_made_when_no_other_one_runs_and_does_not_wait_in_its_way(

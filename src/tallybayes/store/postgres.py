@@ -266,7 +266,7 @@ class PostgresLedger(Ledger):
         return None
 
     def found_by(self, column: str, hashes: Sequence[bytes]) -> list[Kept]:
-        return self.kept(f"{column} = ANY(?)", (list(hashes),))
+        return self.kept(f"{column} = ANY(?)", (list(hashes),)) if hashes else []
 
     # ---- the server ------------------------------------------------------------------------------
     def erase(self) -> str | None:
