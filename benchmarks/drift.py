@@ -51,6 +51,13 @@ SHIFTED = {
 }
 """The largest sets, of which 4,000 rows can be drawn, and one each for weights, moments, text."""
 
+COVERED_BY = {
+    "covered": "from one tally, with an assumed dependence of columns",
+    "covered by calibration": "from one tally, with the dependence that a calibration has found",
+    "covered by parts": "from rows, with a measured one",
+}
+"""How intervals are made."""
+
 
 def table_of(name: str) -> tuple[pd.DataFrame, NDArray[Any]]:
     """The rows and labels of a set."""
@@ -260,8 +267,9 @@ def shifted(name: str, kind: str, draws: int) -> dict[str, Any]:
     if kind == "moments":
         columns = {tuple(x.columns): Gaussian(covariance="full")}
     found: dict[str, list[Any]] = {
-        key: [] for key in ("rows", "error", "rows' error", "covered", "covered by parts")
-    } | {key: [] for key in ("dependence", "fits", "loss", "true loss")}
+        key: []
+        for key in ("rows", "error", "rows' error", *COVERED_BY, "fits", "loss", "true loss")
+    } | {"dependence": [], "dependence by calibration": []}
     for draw in range(draws):
         rng = np.random.default_rng([draw, 7])
         learned, rest = np.array_split(rng.permutation(len(y)), 2)
@@ -279,15 +287,16 @@ def shifted(name: str, kind: str, draws: int) -> dict[str, Any]:
         )
         weight = rng.choice([1.0, 2.0, 4.0], len(y)) if kind == "weights" else None
         old, new = x.iloc[learned].reset_index(drop=True), x.iloc[rows].reset_index(drop=True)
-        model = NaiveBayes(columns)
+        model, calibrated = NaiveBayes(columns), NaiveBayes(columns, calibrate="temperature")
+        for made in (model, calibrated):
+            made.fit(old, y[learned], sample_weight=None if weight is None else weight[learned])
         if weight is None:
-            model.fit(old, y[learned])
             tally, asked = collect(new, columns=columns), new
         else:
-            model.fit(old, y[learned], sample_weight=weight[learned])
             tally = collect(new.assign(w_=weight[rows]), sample_weight="w_")
             asked = None
         one = model.estimate_class_prior(tally, CONFIDENCE)
+        by_calibration = calibrated.estimate_class_prior(tally, CONFIDENCE)
         given = one
         if asked is not None:
             given = model.estimate_class_prior(asked, CONFIDENCE)
@@ -298,10 +307,11 @@ def shifted(name: str, kind: str, draws: int) -> dict[str, Any]:
         found["rows"].append(len(rows))
         found["error"].append(np.abs(shares - pi).mean())
         found["rows' error"].append(np.abs(of_rows - pi).mean())
-        for key, estimate in (("covered", one), ("covered by parts", given)):
+        for key, estimate in zip(COVERED_BY, (one, by_calibration, given), strict=True):
             ends = np.array(list(estimate.intervals.values()))
             found[key].append(np.mean((ends[:, 0] <= pi) & (pi <= ends[:, 1])))
         found["dependence"].append(given.dependence)
+        found["dependence by calibration"].append(by_calibration.dependence)
         found["fits"].append(one.fits)
         for key, prior in (("loss", one), ("true loss", pi)):
             log_proba = model.with_class_prior(prior).predict_log_proba(new)
@@ -369,11 +379,8 @@ def page_of(record: dict[str, Any]) -> Page:
         f"{yes_or_no(losses <= MAX_LOSS)} in the mean, "
         f"{yes_or_no(max(s['ratio'] for s in sets) <= MAX_LOSS)} for each).",
     ]
-    for key, what in (
-        ("covered", "from one tally, with an assumed dependence of columns"),
-        ("covered by parts", "from rows, with a measured one"),
-    ):
-        some = [s[key] for s in sets if key == "covered" or s["by parts"]]
+    for key, what in COVERED_BY.items():
+        some = [s[key] for s in sets if key != "covered by parts" or s["by parts"]]
         inside = sum(COVERED[0] <= value <= COVERED[1] for value in some)
         verdicts.append(
             f"- Intervals of 90 % {what}: {100 * float(np.mean(some)):.1f} % hold the share (bar: "
@@ -387,7 +394,16 @@ def page_of(record: dict[str, Any]) -> Page:
         "maximisation by Saerens, Latinne and Decaestecker (2002), for the same model."
     )
     head = ["set", "counts", "classes", "rows", "error", "error of the peer", "covered, one tally"]
-    head += ["covered, parts", "dependence", "fits", "log-loss", "with true shares", "ratio"]
+    head += [
+        "calibrated",
+        "parts",
+        "dependence by calibration",
+        "by parts",
+        "fits",
+        "log-loss",
+        "with true shares",
+        "ratio",
+    ]
     shares = [
         [
             s["set"],
@@ -396,7 +412,9 @@ def page_of(record: dict[str, Any]) -> Page:
             f"{s['rows']:.0f}",
             *(f"{s[key]:.4f}" for key in ("error", "rows' error")),
             f"{s['covered']:.3f}",
+            f"{s['covered by calibration']:.3f}",
             f"{s['covered by parts']:.3f}" if s["by parts"] else "",
+            f"{s['dependence by calibration']:.2f}",
             f"{s['dependence']:.2f}" if s["by parts"] else "",
             f"{s['fits']:.2f}",
             *(f"{s[key]:.4f}" for key in ("loss", "true loss", "ratio")),

@@ -298,8 +298,9 @@ Cells = tuple[list[str], Array, Array, bool]
 they are levels."""
 
 
-def cells_of(mine: dict[str, Any], theirs: dict[str, Any]) -> Cells | str:
-    """The cells of a column in both tallies; or why there are none."""
+def cells_of(mine: dict[str, Any], theirs: dict[str, Any], n_bins: int = N_BINS) -> Cells | str:
+    """The cells of a column in both tallies, numbers in so many bins at most; or why there are
+    none."""
     for kind, parts in (("terms", "text"), ("sums", "counts that share a total"), ("cross", "")):
         if kind in mine or kind in theirs:
             return f"{parts or 'numbers that are counted together'}: not compared by cells"
@@ -308,7 +309,8 @@ def cells_of(mine: dict[str, Any], theirs: dict[str, Any]) -> Cells | str:
     named = "levels" in mine or "levels" in theirs
     if "grid" in mine or "grid" in theirs:
         grids = [side["grid"][0] if "grid" in side else None for side in (mine, theirs)]
-        titles, binned = _bins(grids[0], grids[1], len(_any_class(mine)), len(_any_class(theirs)))
+        sizes = (len(_any_class(mine)), len(_any_class(theirs)))
+        titles, binned = _bins(grids[0], grids[1], *sizes, n_bins)
         counts = [[part] for part in binned]
     if named:
         nothing: tuple[Any, list[str]] = (None, [])
@@ -338,7 +340,7 @@ def _any_class(side: dict[str, Any]) -> Array:
 
 
 def _bins(
-    a: GridCounts | None, b: GridCounts | None, n_a: int, n_b: int
+    a: GridCounts | None, b: GridCounts | None, n_a: int, n_b: int, n_bins: int
 ) -> tuple[list[str], list[Array]]:
     """The bounds of bins of about equal weight of the numbers of both, and the counts in them."""
     there = [grid for grid in (a, b) if grid is not None]
@@ -358,7 +360,7 @@ def _bins(
         wide.append(part)
     shares = [part.sum(axis=0) / max(float(part.sum()), 1e-300) for part in wide]
     middle = np.cumsum(shares[0] + shares[1]) - 0.5 * (shares[0] + shares[1])
-    bins = np.minimum((middle / max(2.0 - 1e-9, 1e-300) * N_BINS).astype(np.intp), N_BINS - 1)
+    bins = np.minimum((middle / max(2.0 - 1e-9, 1e-300) * n_bins).astype(np.intp), n_bins - 1)
     first = np.flatnonzero(np.diff(bins, prepend=-1)) if len(keys) else np.empty(0, np.intp)
     edges = GridCounts(shift, keys, np.zeros((1, len(keys)))).lower_edges()[first].tolist()
     ends = [*map(text_of_number, edges[1:]), "∞"]

@@ -3,18 +3,20 @@ r"""Class shares of rows without labels, from the margins of their columns alone
 If only the classes moved, each margin of the new rows is a mixture of those of the classes:
 
     q = Σ_c π_c·p_c        q: shares of the cells of a column, or means a row
-    minimise Σ_j rⱼᵀ Wⱼ⁻¹ rⱼ − Σ_c π_c²·b_c   over π ≥ 0, Σ_c π_c = 1,   rⱼ = qⱼ − Σ_c π_c·p_cj
+    Q(π) = Σ_j rⱼᵀ Wⱼ⁻¹ rⱼ − Σ_c π_c²·b_c     rⱼ = qⱼ − Σ_c π_c·p_cj
     Wⱼ = Σ_c (π_c/n + π_c²/n_c)·S_cj        noise of the new rows, and of those that were learned
     b_c = Σ_j tr(Wⱼ⁻¹ S_cj)/n_c             what noise in p_c adds to the squares
-    Var(π̂) = Γ/n + φ·M⁻¹ J M⁻¹             Γ = diag(π) − ππᵀ
+    minimise Q(π)/2φ − ½ Σ_c ln π_c         over Σ_c π_c = 1
+    Var(π̂) = Γ/n + (M/φ + ½ diag(π)⁻²)⁻¹    Γ = diag(π) − ππᵀ, inverted where Σ_c π_c = 1
 
-M is the matrix of the normal equations in π, J the covariance of their right side from noise, and
-S_cj is the covariance of a row's cells in class c. That of all columns has blocks on its diagonal
-if columns are independent within classes, as the model says. Where they are not, π̂ stays consistent
-and its variance within the classes grows, by the factor φ.
+S_cj is the covariance of a row's cells in class c, and M is half the second derivative of Q. The
+covariance of all columns has blocks on its diagonal if columns are independent within classes, as
+the model says. Where they are not, margins tell less than it says, by the factor φ: the slope by
+which log-odds of the same columns are too extreme. The logarithms are Jeffreys' prior of shares, as
+a density of log-ratios: no share is 0.
 
 Saerens, Latinne and Decaestecker (2002), on shifted priors. Fuller (1987), section 2.3, on errors
-in p_c. Godambe (1960), on estimating equations.
+in p_c. Jeffreys (1961), section 3.22.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from scipy.special import chdtrc, ndtri, rel_entr, stdtrit
 
 from tallybayes.drift import MIN_EXPECTED, cells_of, columns_of, q_values
 from tallybayes.errors import IncompatibleTallies
-from tallybayes.tables.columns import frame
+from tallybayes.tables.columns import as_text, frame
 from tallybayes.tally import TableTally
 from tallybayes.tally.terms import places_of_terms, union_of_terms
 
@@ -40,13 +42,16 @@ Array = NDArray[np.float64]
 MAX_CELLS = 200  # of a column; the rarest of more are one
 N_STEPS = 20  # of the weights of columns, which depend on the shares
 TOLERANCE = 1e-7  # of shares between two steps
+MAX_STEPS, MIN_GAIN = 200, 1e-18  # of Newton's method
 UNLABELLED_PARTS = 40  # of rows without labels that a model counts
 MIN_PARTS = 10  # from which dependence is measured
 DEPENDENCE = 0.1  # mean correlation of two columns within classes, where it is not measured
+MIN_BETA = 0.01  # of a calibration; 1 / β is the dependence that it has found
 OF_TERMS = 0.02  # the same of two terms of a text
 MIN_DOCUMENTS = 2.0 * MIN_EXPECTED  # of a term, expected in both
 SURE = 0.01  # the q-value below which a column does not fit
-ADDED = 0.5  # effective rows, to each class
+MIN_BINS, MAX_BINS, ROWS_OF_BIN = 10, 40, 40.0  # of numbers; noise of small bins biases weights
+ADDED = 0.5  # effective rows, to a class that was never learned; and the exponent of the prior
 MIN_INFORMATION = 1.0  # of a share, 1 / variance, below which margins do not determine it
 SINGULAR = 1e-6  # of a variance, added where means of columns may depend linearly on each other
 MAX_PRODUCTS = 400  # twice the products of columns that are counted together
@@ -60,7 +65,7 @@ class ClassPriorEstimate(Mapping[Any, float]):
     Parameters
     ----------
     shares : dict of label to float
-        They sum to 1. Half an effective row is added to each class, so that none is 0.
+        They sum to 1, and none is 0. A class without learned rows gets half an effective row.
     intervals : dict of label to (float, float)
         Of the share of each class in the population of the rows.
     confidence : float
@@ -74,7 +79,8 @@ class ClassPriorEstimate(Mapping[Any, float]):
     dependence : float
         By what factor dependence of the columns within classes increases the variance, 1 at least.
     measured : bool
-        Whether that factor was measured between parts of the rows, or is assumed.
+        Whether that factor was measured, between parts of the rows or by the calibration of the
+        model, or is assumed.
     """
 
     shares: dict[Any, float]
@@ -105,6 +111,28 @@ class ClassPriorEstimate(Mapping[Any, float]):
     def fits(self) -> bool:
         """Whether the margins of all columns are mixtures of those of the classes."""
         return not self.misfits
+
+    def document(self) -> dict[str, Any]:
+        """Everything, for machines.
+
+        Returns
+        -------
+        dict
+            Numbers, strings, lists and dicts.
+        """
+        return {
+            "rows": self.rows,
+            "confidence": self.confidence,
+            "classes": [
+                {"class": as_text(label), "share": share, "interval": list(self.intervals[label])}
+                for label, share in self.shares.items()
+            ],
+            "columns": self.columns,
+            "misfits": self.misfits,
+            "left_out": self.left_out,
+            "dependence": self.dependence,
+            "measured": self.measured,
+        }
 
     def to_frame(self) -> Any:
         """The shares as a data frame.
@@ -156,13 +184,35 @@ class _Margin:
     seen : float64 array (n_parts, n_blocks, n_figures)
         Their means over the rows without labels, of each part.
     tested : int, optional
-        How many of the figures show whether the margin fits; None: all.
+        How many of the figures show whether the margin fits; None: all, which are shares of cells.
     """
 
     mean: Array
     spread: Array
     seen: Array
     tested: int | None = None
+
+    def fitted(self, pi: Array, rows: Array, sizes: Array) -> _Margin:
+        """The same with the covariance of the cell shares that both sides tell of, with the classes
+        mixed so: with that of the learned rows alone, cells that few of them have by chance would
+        weigh too much."""
+        if self.tested is not None:
+            return self
+        scatter = np.einsum("c,cbvw->bvw", pi / sizes.sum() + pi * pi / rows, self.spread)
+        away = np.einsum("p,pbv->bv", sizes / sizes.sum(), self.seen)
+        away -= np.einsum("c,cbv->bv", pi, self.mean)
+        pull = np.linalg.solve(scatter, away[:, :, None])[:, :, 0]
+        shares = self.mean + np.einsum("c,cbvw,bw->cbv", pi / rows, self.spread, pull)
+        return replace(self, spread=_spread_of_cells(shares, rows))
+
+
+def _spread_of_cells(shares: Array, rows: Array) -> Array:
+    """The covariance of the cells of a row, by their shares (n_classes, n_blocks, n_cells), one
+    cell aside."""
+    p, n = np.maximum(shares, 0.0), rows[:, None, None]
+    p = p / np.maximum(p.sum(axis=2, keepdims=True), 1.0)
+    p = (p * n + ADDED) / (n + ADDED * (p.shape[2] + 1))
+    return np.asarray(p[..., None] * (np.eye(p.shape[2]) - p[..., None, :]))
 
 
 def _of_cells(learned: Array, seen: Array, rows: Array, parts: Array) -> _Margin | None:
@@ -183,11 +233,8 @@ def _of_cells(learned: Array, seen: Array, rows: Array, parts: Array) -> _Margin
     kept = kept[kept != np.argmax(both)]  # shares sum to 1, so one cell is redundant
     if not len(kept):
         return None
-    p = (learned + 0.5) / (rows[:, None] + 0.5 * learned.shape[1])
-    p = p[:, kept]
-    spread = p[:, :, None] * (np.eye(len(kept)) - p[:, None, :])
-    mean = learned[:, kept] / rows[:, None]
-    return _Margin(mean[:, None], spread[:, None], (seen[:, kept] / parts[:, None])[:, None])
+    mean = (learned[:, kept] / rows[:, None])[:, None]
+    return _Margin(mean, _spread_of_cells(mean, rows), (seen[:, kept] / parts[:, None])[:, None])
 
 
 def _of_means(
@@ -248,9 +295,8 @@ def _of_terms(
     kept = both * min(rows.sum(), parts.sum()) >= MIN_DOCUMENTS * (rows.sum() + parts.sum())
     if not kept.any():
         return None
-    learned, seen = (part[:, kept] for part in shares)
-    p = (learned * rows[:, None] + ADDED) / (rows[:, None] + 2.0 * ADDED)
-    return _Margin(learned[:, :, None], (p * (1.0 - p))[:, :, None, None], seen[:, :, None])
+    learned, seen = (part[:, kept, None] for part in shares)
+    return _Margin(learned, _spread_of_cells(learned, rows), seen)
 
 
 def _margins(
@@ -282,11 +328,12 @@ def _margins(
         else:
             found[title] = margin
     mine, others = columns_of(learned), columns_of(new)
+    n_bins = int(np.clip(min(rows.sum(), parts.sum()) / ROWS_OF_BIN, MIN_BINS, MAX_BINS))
     for name in (name for name in mine if name not in apart):
         if name not in others:
             left_out[name] = "the rows without labels do not have it"
             continue
-        cells = cells_of(mine[name], others[name])
+        cells = cells_of(mine[name], others[name], n_bins)
         if isinstance(cells, str):
             left_out[name] = cells
             continue
@@ -310,8 +357,8 @@ class _Equations:
         P W⁻¹ Pᵀ − diag(b), and P W⁻¹ Pᵀ.
     right : float64 array (n_classes,)
         P W⁻¹ q.
-    of_new, of_learned : float64 arrays
-        The covariance of P W⁻¹ r that comes from the new rows, and from those that were learned.
+    of_new : float64 array
+        The covariance of P W⁻¹ r that comes from the new rows.
     columns : list of float64 arrays (n_blocks, n_classes, n_classes)
         What each block of each column adds to P W⁻¹ Pᵀ.
     parts : float64 array (n_parts, n_classes)
@@ -322,7 +369,6 @@ class _Equations:
     uncorrected: Array
     right: Array
     of_new: Array
-    of_learned: Array
     columns: list[Array]
     parts: Array
 
@@ -331,42 +377,61 @@ def _equations(margins: Sequence[_Margin], pi: Array, rows: Array, sizes: Array)
     """The equations with the weights that are the best at these shares."""
     k, n = len(pi), sizes.sum()
     new, old = pi / n, pi * pi / rows
-    of_new, of_learned, noise = np.zeros((k, k)), np.zeros((k, k)), np.zeros(k)
+    of_new, noise = np.zeros((k, k)), np.zeros(k)
     parts, columns = np.zeros((len(sizes), k)), list[Array]()
     for margin in margins:
-        scatter = [np.einsum("c,cbvw->bvw", by, margin.spread) for by in (new, old)]
-        inverse = np.linalg.inv(scatter[0] + scatter[1])
+        scatter, of_learned = (np.einsum("c,cbvw->bvw", by, margin.spread) for by in (new, old))
+        inverse = np.linalg.inv(scatter + of_learned)
         weighted = np.einsum("cbv,bvw->cbw", margin.mean, inverse)
         columns.append(np.einsum("cbw,dbw->bcd", weighted, margin.mean))
         parts += np.einsum("pbv,cbv->pc", margin.seen, weighted)
         noise += np.einsum("bvw,cbwv->c", inverse, margin.spread) / rows
-        for total, part in ((of_new, scatter[0]), (of_learned, scatter[1])):
-            total += np.einsum("cbv,bvw,dbw->cd", weighted, part, weighted)
+        of_new += np.einsum("cbv,bvw,dbw->cd", weighted, scatter, weighted)
     right = parts.T @ sizes / n
     whole = sum(blocks.sum(axis=0) for blocks in columns)
     matrix = whole - np.diag(noise)
-    return _Equations(matrix, whole, right, of_new, of_learned, columns, parts)
+    return _Equations(matrix, whole, right, of_new, columns, parts)
 
 
-def _shares(matrix: Array, right: Array) -> Array:
-    """π ≥ 0 with Σπ = 1 at which ½ πᵀMπ − hᵀπ is least."""
-    k = len(right)
-    free = np.ones(k, dtype=bool)
-    while True:
-        m = int(free.sum())
-        system = np.zeros((m + 1, m + 1))
-        system[:m, :m] = matrix[np.ix_(free, free)]
-        system[m, :m] = system[:m, m] = scale = max(float(np.abs(system).max()), 1.0)
-        found = np.linalg.lstsq(system, np.append(right[free], scale), rcond=None)[0][:m]
-        if (found >= 0.0).all():
-            pi = np.zeros(k)
-            pi[free] = found / found.sum()
-            return pi
-        free[np.flatnonzero(free)[np.argmin(found)]] = False
+def _shares(precision: Array, right: Array, tangent: Array, start: Array) -> Array:
+    """The π at which ½ πᵀKπ − hᵀπ − ½ Σ ln π is least, of those that sum to 1, by Newton's method.
+
+    Parameters
+    ----------
+    precision : float64 array (n_classes, n_classes)
+        K.
+    right : float64 array (n_classes,)
+        h.
+    tangent : float64 array (n_classes, n_classes - 1)
+        An orthonormal basis of changes that sum to 0.
+    start : float64 array (n_classes,)
+        Positive shares.
+    """
+
+    def cost(pi: Array) -> float:
+        return float(0.5 * pi @ precision @ pi - right @ pi - ADDED * np.log(pi).sum())
+
+    pi = start
+    for _ in range(MAX_STEPS):
+        slope = precision @ pi - right - ADDED / pi
+        bend = precision + np.diag(ADDED / pi**2)
+        step = -tangent @ np.linalg.solve(tangent.T @ bend @ tangent, tangent.T @ slope)
+        gain = -float(slope @ step)
+        size = min(1.0, 0.99 / max(float((-step / pi).max(initial=0.0)), 1e-300))  # stays positive
+        if gain <= MIN_GAIN:
+            break
+        while size > MIN_GAIN and cost(pi + size * step) > cost(pi) - 0.25 * size * gain:
+            size *= 0.5
+        pi = pi + size * step
+        pi /= pi.sum()
+    return pi
 
 
 def class_prior_of_margins(
-    learned: TableTally, new: TableTally, confidence: float = 0.9
+    learned: TableTally,
+    new: TableTally,
+    confidence: float = 0.9,
+    dependence: float | None = None,
 ) -> ClassPriorEstimate:
     """The class shares of rows without labels, from the margins of their columns.
 
@@ -379,6 +444,9 @@ def class_prior_of_margins(
         from 10 parts on, dependence of columns within classes is measured between them.
     confidence : float, default=0.9
         The share of intervals that hold the true share.
+    dependence : float, optional
+        By what factor dependence of the columns within classes increases the variance, where the
+        model knows it; parts of the rows tell better.
 
     Returns
     -------
@@ -409,34 +477,41 @@ def class_prior_of_margins(
     pi, tangent = np.full(k, 1.0 / k), np.linalg.qr(np.eye(k) - 1.0 / k)[0][:, : k - 1]
     of_margins = list(margins.values())
     for _ in range(N_STEPS):
-        found = _equations(of_margins, np.maximum(pi, 1.0 / n), rows, sizes)
+        at = np.maximum(pi, 1.0 / n)
+        found = _equations([m.fitted(at, rows, sizes) for m in of_margins], at, rows, sizes)
         matrix = found.matrix
         if k > 1 and np.linalg.eigvalsh(tangent.T @ matrix @ tangent)[0] <= 0.0:
             matrix = found.uncorrected
-        before, pi = pi, _shares(matrix, found.right)
+        before, pi = pi, _shares(matrix, found.right, tangent, pi)
         if np.abs(pi - before).max() < TOLERANCE:
             break
     information, directions = np.linalg.eigh(tangent.T @ matrix @ tangent)
     informative = information > MIN_INFORMATION
     directions = tangent @ directions
     project = (directions[:, informative] / information[informative]) @ directions[:, informative].T
-    sampling = (np.diag(pi) - np.outer(pi, pi)) / n
-    of_new, of_learned = (project @ part @ project for part in (found.of_new, found.of_learned))
     measured = len(sizes) >= MIN_PARTS
+    quantile = float(ndtri(0.5 + 0.5 * confidence))
     if measured:
-        within = _between_parts(found, project, sizes) - tangent @ tangent.T @ sampling
-        factor = max(float(np.trace(within) / max(np.trace(of_new), 1e-300)), 1.0)
+        within = _between_parts(found, project, sizes) - tangent @ tangent.T @ _sampling(pi, n)
+        of_new = np.trace(project @ found.of_new @ project)
+        factor = max(float(np.trace(within) / max(of_new, 1e-300)), 1.0)
         quantile = float(stdtrit(len(sizes) - 1, 0.5 + 0.5 * confidence))
+    elif dependence is not None:
+        factor, measured = max(dependence, 1.0), True
     else:
         factor = _assumed_dependence(found.columns, project)
-        quantile = float(ndtri(0.5 + 0.5 * confidence))
-    error = quantile * np.sqrt(np.diag(sampling + factor * (of_new + of_learned)))
+    pi = _shares(matrix / factor, found.right / factor, tangent, pi)
+    bend = tangent.T @ (matrix / factor + np.diag(ADDED / pi**2)) @ tangent
+    sampling = _sampling(pi, n)
+    error = quantile * np.sqrt(np.diag(sampling + tangent @ np.linalg.inv(bend) @ tangent.T))
     error[np.abs(directions[:, ~informative]).sum(axis=1) > TOLERANCE] = 1.0  # any share fits
     p_values = {name: _p_of_fit(m, pi, sampling, rows, sizes) for name, m in margins.items()}
     shares, low, high = np.zeros(len(labels)), np.zeros(len(labels)), np.zeros(len(labels))
     shares[there] = pi
     low[there], high[there] = np.maximum(pi - error, 0.0), np.minimum(pi + error, 1.0)
-    used = (n * shares + ADDED) / (n + ADDED * len(labels))
+    unknown = np.ones(len(labels))
+    unknown[there] = 0.0
+    used = (n * shares + ADDED * unknown) / (n + ADDED * unknown.sum())
     return ClassPriorEstimate(
         shares=dict(zip(labels, used.tolist(), strict=True)),
         intervals=dict(zip(labels, zip(low.tolist(), high.tolist(), strict=True), strict=True)),
@@ -447,6 +522,11 @@ def class_prior_of_margins(
         dependence=factor,
         measured=measured,
     )
+
+
+def _sampling(pi: Array, n: float) -> Array:
+    """The covariance of the class shares of n rows."""
+    return np.asarray((np.diag(pi) - np.outer(pi, pi)) / n)
 
 
 def _between_parts(found: _Equations, project: Array, sizes: Array) -> Array:

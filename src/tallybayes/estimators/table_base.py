@@ -735,7 +735,8 @@ class TableClassifier(TallyClassifier):
             Rows without labels, or their counts, such as :func:`tallybayes.collect` gives without a
             target; labels are not read. Of rows, and of at least 10 tallies of parts that were
             drawn alike, the dependence of columns within classes is measured. Of one tally it is
-            assumed, and the interval is then approximate.
+            taken from the calibration of the model; without one it is assumed, and the interval is
+            then approximate.
         confidence : float, default=0.9
             The share of intervals that hold the true share.
 
@@ -770,7 +771,7 @@ class TableClassifier(TallyClassifier):
         (0.83, True)
         """
         # slow to import, and seldom needed
-        from tallybayes.label_shift import class_prior_of_margins, in_parts
+        from tallybayes.label_shift import MIN_BETA, class_prior_of_margins, in_parts
 
         if not 0.0 < confidence < 1.0:
             raise ValueError(
@@ -789,7 +790,9 @@ class TableClassifier(TallyClassifier):
             new = in_parts(tallies)
         else:
             new = self._counted_in_parts(rows)
-        return class_prior_of_margins(model.tally, new, confidence)
+        calibration = model.chosen.calibration
+        dependence = None if calibration is None else 1.0 / max(calibration.beta, MIN_BETA)
+        return class_prior_of_margins(model.tally, new, confidence, dependence)
 
     def _counted_in_parts(self, rows: Any) -> TableTally:
         """The tally of rows without labels, a class for each of some random parts."""
