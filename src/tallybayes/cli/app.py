@@ -275,6 +275,7 @@ COMMANDS = {
     "predict": "tallybayes.cli.ask",
     "evaluate": "tallybayes.cli.ask",
     "compare": "tallybayes.cli.ask",
+    "shares": "tallybayes.cli.ask",
     "explain": "tallybayes.cli.ask",
     "update": "tallybayes.cli.learn",
     "forget": "tallybayes.cli.learn",

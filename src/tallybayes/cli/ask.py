@@ -1,10 +1,11 @@
-"""Commands that ask a model file and leave it as it is: ``predict``, ``evaluate``, ``explain``,
-``show``, ``sql`` and ``report``.
+"""Commands that ask a model file and leave it as it is: ``predict``, ``evaluate``, ``compare``,
+``shares``, ``explain``, ``show``, ``sql``, ``export`` and ``report``.
 """
 
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from importlib.util import find_spec
 from typing import Annotated, Any
 
@@ -16,7 +17,7 @@ from tallybayes.cli.messages import USAGE, Failure, need_output
 from tallybayes.cli.options import columns_of
 from tallybayes.cli.reading import Reading, reads, reads_labels
 
-__all__ = ["compare", "evaluate", "explain", "predict", "report", "show", "sql"]
+__all__ = ["compare", "evaluate", "explain", "predict", "report", "shares", "show", "sql"]
 
 
 # ---- predict: the class of each row, and how probable each class is ------------------------------
@@ -257,6 +258,81 @@ def compare(
         comparison_report(found, about={"old": old, "new": new}).save(page.path)
     if fail_over is not None and found.largest_psi > fail_over:
         raise typer.Exit(MOVED)
+
+
+# ---- shares: how often each class occurs among rows without labels -------------------------------
+@reads
+def shares(
+    model: options.Model,
+    rows: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DATA…",
+            help="Rows as predict takes them; or files of counts, as count --no-target writes.",
+        ),
+    ],
+    reading: Reading,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="MODEL",
+            help="Write the model with these shares as its class prior.",
+            show_default=False,
+        ),
+    ] = None,
+    confidence: Annotated[
+        float,
+        typer.Option(metavar="P", help="The share of intervals that hold the true share. [0.9]"),
+    ] = 0.9,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Estimate how often each class occurs among rows without labels.
+
+    No row is predicted: the shares of levels and of bins of numbers are those of the classes,
+    mixed, if only the classes moved. Columns of which that is not true are named. Ten files of
+    counts or more, of parts that were drawn alike, tell how far columns depend on each other.
+
+    Examples:
+        tallybayes shares sold.tally july.csv
+        tallybayes shares sold.tally july.tally -o july-prior.tally
+    """
+    need_output()
+    from tallybayes.cli.files import Output
+
+    out = Output(output, "model", rows, [model], force=force) if output else None
+    from tallybayes.cli.console import document, progress, say
+    from tallybayes.cli.files import loaded
+    from tallybayes.sources import is_model, need_data
+
+    counts = [path for path in rows if os.path.isfile(path) and is_model(path)]
+    if counts and len(counts) < len(rows):
+        other = next(path for path in rows if path not in counts)
+        raise Failure(f"{counts[0]} holds counts and {other} rows: give either", USAGE)
+    for path in [] if counts else rows:
+        need_data(path)
+    with nullcontext() if out is None else out.alone() as save:
+        file, *parts = [loaded(path) for path in (model, *counts)]
+        for path, part in zip((model, *counts), (file, *parts), strict=True):
+            if part.unit == "document":
+                raise Failure(f"{path} counts documents: shares takes models of tables")
+        with progress():
+            if parts:
+                tallies = [part.model.tally_ for part in parts]
+                found = file.model.estimate_class_prior(tallies, confidence)
+            else:
+                found = file.class_prior(reading.open_for(file, rows), confidence)
+        if save is not None:
+            file.model = file.model.with_class_prior(found)
+            save(file)
+    if json:
+        document("shares", {"model": model, "output": output, **found.document()})
+        return
+    from tallybayes.cli.show import shares_tables
+
+    say(*shares_tables(found))
 
 
 # ---- explain: why a row got its class ------------------------------------------------------------

@@ -23,6 +23,7 @@ from tallybayes.cli.show_text import (
 )
 from tallybayes.errors import listed
 from tallybayes.model_files import ChosenRows, Figures, TableFile
+from tallybayes.tables.columns import as_text
 
 __all__ = [
     "MAX_ROWS",
@@ -33,6 +34,7 @@ __all__ = [
     "explain",
     "informative_table",
     "notes_of_fit",
+    "shares_tables",
     "show",
     "show_labels",
     "shown_of_fit",
@@ -483,3 +485,24 @@ def comparison_tables(found: Any, show_all: bool) -> list[Any]:
     if len(shown) < len(found.columns):
         remarks.append(f"{len(found.columns) - len(shown):,} more columns: --all shows them")
     return [*parts, *(line(remark, "dim") for remark in remarks)]
+
+
+def shares_tables(found: Any) -> list[Any]:
+    """The class shares of rows without labels, for people."""
+    rows = [
+        [as_text(label), f"{share:.2%}", "{:.2%} – {:.2%}".format(*found.intervals[label])]
+        for label, share in found.items()
+    ]
+    title = f"Class shares of {found.rows:,.10g} rows without labels"
+    heads = ["class", ">share", f">{found.confidence:.10g} interval"]
+    remarks = [
+        f"{name} does not fit: more than the classes moved there (q = {found.columns[name]:.2g})"
+        for name in found.misfits
+    ]
+    if not found.measured:
+        remarks.append(
+            "intervals are approximate: how columns depend on each other is assumed; rows, or ten "
+            "files of counts, show it"
+        )
+    remarks += [f"{name} is not used: {why}" for name, why in found.left_out.items()]
+    return [table(title, heads, rows), *(line(remark, "dim") for remark in remarks)]

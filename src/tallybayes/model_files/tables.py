@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,9 @@ from tallybayes.sources.reading import Plan, Rows
 from tallybayes.tables import Column, Empty, Numbers, Table, arrow
 from tallybayes.tables.columns import as_text, stacked, values_of
 from tallybayes.validation import read_groups
+
+if TYPE_CHECKING:
+    from tallybayes.label_shift import ClassPriorEstimate
 
 __all__ = ["TableFile", "kept_columns", "strings_of", "weights_of_rows"]
 
@@ -299,6 +302,24 @@ class TableFile(ModelFile):
 
         with rows.reading(plan):
             yield from rows.over(of_part)
+
+    def class_prior(self, rows: Rows, confidence: float) -> ClassPriorEstimate:
+        """Estimate the class shares of rows without labels.
+
+        Parameters
+        ----------
+        rows : Rows
+            Labels and weights among them are not read.
+        confidence : float
+            The share of intervals that hold the true share.
+
+        Returns
+        -------
+        ClassPriorEstimate
+            The shares, with their intervals.
+        """
+        with rows.reading(self._plan(rows, "estimating class shares")):
+            return self.model.estimate_class_prior(rows, confidence)
 
     def sampled(
         self, rows: Rows, target: str | None, max_rows: int, group: str | None = None
