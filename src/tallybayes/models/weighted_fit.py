@@ -214,7 +214,7 @@ def _text_learned(
     text, more, log_proba = learn_text_weights(
         names, contributions, learned.log_proba, y, effective
     )
-    judged = replace(learned, log_proba=log_proba, gained=np.zeros(len(log_proba)))
+    judged = replace(learned, log_proba=log_proba, gained=np.zeros(len(log_proba)), log_own=None)
     return text, text.cells * learned.offset + more, judged
 
 
@@ -363,15 +363,10 @@ def _figures(
 
 def _as_the_mean_predicts(judged: Averaged, y: NDArray[np.int32]) -> Array:
     """Log-probabilities of the rows left out, their own classes y as near to 1 as the mean of all
-    fits puts them.
-
-    A score s = −log P of which the mean takes g becomes s·exp(−g / s): s − g where g is small, and
-    never 0, so that rows that are nearly sure keep their order.
-    """
-    found, n = judged.log_proba.copy(), np.arange(len(y))
-    score = -found[n, y]
-    share = np.divide(judged.gained, score, out=np.zeros(len(y)), where=score > 0.0)
-    found[n, y] = -score * np.exp(-share)
+    fits puts them."""
+    found = judged.log_proba.copy()
+    if judged.log_own is not None:
+        found[np.arange(len(y)), y] = judged.log_own
     return found
 
 

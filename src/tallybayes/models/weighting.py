@@ -287,6 +287,5 @@ def without_rows(averaged: Averaged) -> Averaged:
     none, nothing = np.arange(0), np.zeros((0, averaged.log_proba.shape[1]))
     columns = [replace(c, counts=np.zeros_like(c.counts)) for c in averaged.columns]
     parts = [replace(part, columns=columns) for part in averaged.parts]
-    return replace(
-        averaged, columns=columns, parts=parts, tested=none, log_proba=nothing, gained=np.zeros(0)
-    )
+    forgotten = replace(averaged, tested=none, log_proba=nothing, gained=np.zeros(0), log_own=None)
+    return replace(forgotten, columns=columns, parts=parts)

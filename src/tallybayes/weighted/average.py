@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, reduce
@@ -76,6 +76,7 @@ PARTS = 5
 MANY_ROWS, PARTS_OF_MANY = 4_000, 3  # rows above which fewer parts lose next to nothing
 SALT = 4  # of the parts
 MIN_CLASS_ROWS = 2  # that each part keeps of a class; with one, leave-one-out has none
+MIN_SCORE = 1e-300  # −log p of a class that rounding made sure
 SHARE_OF_ALL_ROWS = 0.5  # of the model: the fit of all rows
 MAX_ROWS = 20_000  # up to which all of this is tried; of more what is near the best is enough
 MAX_WEAK_GAIN = 5.0  # nats that a column may gain by itself to be considered noise
@@ -119,7 +120,7 @@ def averaged(
     trust = judge.trust(found.verdict) if smooth is None else smooth.trust(judge)
     if trust == 0.0:
         return Averaged.of_shares(columns, p, np.append(judge.tested, search.spared))
-    return _mean(columns, found, whole, smooth, search.spared, p, trust, alone=n_parts == 1)
+    return _mean(columns, rows, found, whole, smooth, search.spared, p, trust, alone=n_parts == 1)
 
 
 class _Search:
@@ -260,6 +261,7 @@ def _without_noise(search: _Search, found: Way) -> Way:
 
 def _mean(
     columns: list[ColumnCells],
+    rows: LearningRows,
     found: Way,
     whole: PartFit,
     smooth: Smooth | None,
@@ -290,6 +292,8 @@ def _mean(
 
     *members, of_all = in_threads(log_proba_of, range(len(fits)))
     mean: Array = reduce(np.add, members) / n_parts
+    part = np.repeat(np.arange(n_parts), [len(fit.part.tested) for fit in found.fits])
+    log_own = _log_own(own, judge.y, [*members, of_all], part, of_all_rows)
     gained = _ambiguity(of_parts * mean + of_all_rows * of_all)
     gained += of_all_rows * _ambiguity(mean)
     scores = whole.scores[spared]
@@ -304,7 +308,47 @@ def _mean(
         tested=np.append(judge.tested, spared),
         log_proba=np.concatenate([log_proba, of_spared]),
         gained=np.append(np.minimum(gained, -own), np.zeros(len(spared))),
+        log_own=np.append(log_own, of_spared[np.arange(len(spared)), rows.y[spared]]),
     )
+
+
+def _log_own(
+    own: Array, y: NDArray[np.int32], fits: Sequence[Array], part: Index, of_all_rows: float
+) -> Array:
+    """The log-probability of each row's own class by the mean of all fits, had none learned the
+    row, (n,).
+
+    The score s = −log p of the part that left the row out becomes that of the mean in two steps.
+    Parts that are averaged gain their ambiguity a: s·exp(−a / s) is s − a where a is small, and
+    never 0, so that rows that are nearly sure keep their order. The fit of all rows is surer than a
+    part; by how much in log-odds is seen where both have learned the row.
+
+    Parameters
+    ----------
+    own : float64 array (n,)
+        By the part that left the row out.
+    y : int32 array (n,)
+    fits : sequence of float64 arrays (n, n_classes)
+        Log-probabilities by the parts, then by the fit of all rows.
+    part : index array (n,)
+        Which part left the row out.
+    of_all_rows : float
+        The share of the fit of all rows in the mean.
+    """
+    n, n_parts = np.arange(len(own)), len(fits) - 1
+    score = np.maximum(-own, MIN_SCORE)
+    gained = np.clip(_ambiguity(reduce(np.add, fits[:-1]) / n_parts), 0.0, score)
+    score = score * np.exp(-gained / score)
+    if n_parts == 1:  # which has learned none of these rows
+        return np.asarray(-score)
+    odds = np.array([_log_odds(np.maximum(-fit[n, y], MIN_SCORE)) for fit in fits])
+    others = (odds[:-1].sum(axis=0) - odds[part, n]) / (n_parts - 1)
+    return np.asarray(-np.logaddexp(0.0, _log_odds(score) + of_all_rows * (odds[-1] - others)))
+
+
+def _log_odds(score: Array) -> Array:
+    """log((1 − p) / p) of a class, of its score −log p."""
+    return np.asarray(score + np.log(-np.expm1(-score)))
 
 
 def _ambiguity(mean: Array) -> Array:
@@ -360,6 +404,7 @@ def learn(
         tested=tested[order],
         log_proba=learned.log_proba[order],
         gained=learned.gained[order],
+        log_own=None if learned.log_own is None else learned.log_own[order],
     )
 
 

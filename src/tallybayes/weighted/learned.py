@@ -144,6 +144,9 @@ class Averaged:
         Near-copies of another column, and that column, in a file of November 2026 or before: they
         were left out of it.
     smooth : SmoothTables, optional
+    log_own : float64 array (n_tested,), optional
+        The log-probability of the own class of each of these rows by the mean of all parts, had
+        none learned the row; None if that is not known.
     """
 
     columns: list[ColumnCells]
@@ -155,6 +158,7 @@ class Averaged:
     duplicates: dict[Count, Count] = field(default_factory=dict)
     nearly: dict[Count, Count] = field(default_factory=dict)
     smooth: SmoothTables | None = None
+    log_own: Array | None = None
 
     @classmethod
     def of_one(

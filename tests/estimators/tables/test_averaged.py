@@ -276,6 +276,7 @@ def test_figures_are_of_the_rows_that_learning_left_out(monkeypatch, n_parts, we
             tested=tested,
             log_proba=3.0 * found.log_proba[tested],
             gained=np.full(len(tested), 0.25),
+            log_own=None,
         )
         found.log_proba[:] -= np.log(np.exp(found.log_proba).sum(axis=1, keepdims=True))
         seen.append((found, rows, classes / classes.sum()))

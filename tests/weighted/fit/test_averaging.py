@@ -63,6 +63,27 @@ def test_what_is_printed_is_about_what_fresh_rows_say():
     assert printed == pytest.approx(found, rel=0.3)
 
 
+def test_scores_are_those_of_the_mean_as_if_no_fit_had_learned_the_row():
+    y, part = np.array([0, 1, 1], dtype=np.int32), np.array([0, 1, 2])
+
+    def log_proba(odds):  # of two classes, against the own one
+        p = np.stack([-np.logaddexp(0.0, odds), -np.logaddexp(0.0, -odds)], axis=1)
+        return np.where(y[:, None] == [0, 1], p[:, :1], p[:, 1:])
+
+    odds = np.array([-3.0, 0.5, -40.0])
+    alike, surer = log_proba(odds), log_proba(odds - 2.0)
+    own = -np.logaddexp(0.0, odds)
+    same = average._log_own(own, y, [alike] * 4, part, 0.5)
+    assert same == pytest.approx(own, rel=1e-9)
+    found = average._log_own(own, y, [alike, alike, alike, surer], part, 0.5)
+    assert found == pytest.approx(-np.logaddexp(0.0, odds - 1.0), rel=1e-9)
+    one = average._log_own(own, y, [alike, surer], np.zeros(3, np.intp), 0.5)
+    assert one == pytest.approx(own, rel=1e-9)  # no other fit has learned the rows
+    sure = average._log_own(np.zeros(3), y, [np.zeros((3, 2)), *[surer] * 3], part, 0.5)
+    assert np.isfinite(sure).all()
+    assert (sure <= 0.0).all()
+
+
 def test_within_one_thread_there_is_one():
     before = get_num_threads()
     set_num_threads(3)
