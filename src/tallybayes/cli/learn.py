@@ -157,7 +157,7 @@ def count(
         typer.Option(
             "--no-target",
             metavar="",
-            help="Count rows without labels, for compare, in place of -t.",
+            help="Count rows without labels, for compare and shares, in place of -t.",
         ),
     ] = False,
     column: Annotated[
