@@ -78,6 +78,38 @@ def test_row_by_row(name):
     assert not is_stale(model, known)
 
 
+def same(model, path):
+    return model
+
+
+def copied(model, path):
+    return copy.copy(model)
+
+
+def saved(model, path):
+    model.save(path)
+    return load(path)
+
+
+@pytest.mark.parametrize("kept", [same, copied, saved])
+@pytest.mark.parametrize("forget", ["forget", "forget_one"])
+def test_few_documents_that_were_learned_before_a_copy_may_be_forgotten_after(
+    kept, forget, tmp_path
+):
+    model = copy.copy(MODELS["text"]).partial_fit(OTHER_TEXTS[:1], LABELS[:1])
+    model = kept(model, tmp_path / "model.tally")
+    many = TEXTS * 8  # more than are counted in place
+    model.partial_fit(many, OF_TEXTS * 8).forget(many, OF_TEXTS * 8)
+    if forget == "forget":
+        model.forget(OTHER_TEXTS[:1], LABELS[:1])
+    else:
+        model.forget_one(OTHER_TEXTS[0], LABELS[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict_proba(TEXTS[:2])
+    assert model == MODELS["text"]
+
+
 @pytest.mark.parametrize("name", TABLES)
 def test_other_levels_with_the_same_counts_are_other_counts(name):
     first, label = X.iloc[:1], Y[:1]

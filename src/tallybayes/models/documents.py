@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import fsum
 from typing import Any, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -49,6 +50,7 @@ __all__ = [
     "length_normalized",
     "log_frequency",
     "prior_without",
+    "size_of_counts",
 ]
 
 
@@ -103,6 +105,12 @@ def formula_of(model: TextModel, analyzer: Analyzer | None) -> Formula:
     )
 
 
+def size_of_counts(documents: Array, n_terms: int) -> str:
+    """How large counts are, which is compared before each of them is: the weight of all documents,
+    in any order of the classes, and the number of terms."""
+    return f"{fsum(documents)!r} {n_terms} "
+
+
 class TextModel(Protocol):
     """A tally of terms, and how it is read; learning makes another model."""
 
@@ -129,6 +137,10 @@ class TextModel(Protocol):
     @property
     def needs_reweighting(self) -> bool:
         """Whether the counts have changed since something was learned that depends on them."""
+
+    @property
+    def learned_with(self) -> str | None:
+        """The counts that a stale model was learned with: their size and a digest."""
 
     def counted(
         self,
@@ -809,6 +821,7 @@ class PlainDocuments:
     penalty = None
     unlabelled = None
     needs_reweighting = False
+    learned_with = None
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {name: vars(self)[name] for name in ("tally", "learner", "fixed")}

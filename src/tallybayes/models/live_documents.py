@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.models.documents import TextModel
+from tallybayes.models.documents import TextModel, size_of_counts
 from tallybayes.tally.live_terms import LiveTermCounts
 from tallybayes.threads import new_lock
 from tallybayes.tokens.counting import TextDocuments
@@ -40,7 +40,6 @@ class LiveDocuments:
         model.begin(counts)
         self._counts = counts
         self._reading = model.without_counts()
-        self._learned_with = None if model.needs_reweighting else self._size()
         self._model: TextModel | None = None
         self._names: list[Any] | None = None
 
@@ -79,13 +78,13 @@ class LiveDocuments:
         if not self._counts.has_ridge:
             return False
         with self.lock:
-            if self._model is None and self._size() != self._learned_with:
+            learned_with = self._reading.learned_with or ""
+            if self._model is None and not learned_with.startswith(self._size()):
                 return True
             return self.model().needs_reweighting
 
-    def _size(self) -> tuple[float, int]:
-        """The documents, by weight, and the terms that they hold."""
-        return float(self._counts.documents().sum()), self._counts.n_terms
+    def _size(self) -> str:
+        return size_of_counts(self._counts.documents(), self._counts.n_terms)
 
     def learn_one(self, document: Any, label: Any, weight: float) -> bool:
         """Counts a document; False where its class is not known, so that nothing was counted."""

@@ -12,7 +12,7 @@ from scipy.special import log_softmax
 
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.families.text import GroupCounts, TermTable
-from tallybayes.models.documents import TextModel
+from tallybayes.models.documents import TextModel, size_of_counts
 from tallybayes.schema import places_among
 from tallybayes.tally import TermCounts
 from tallybayes.tally.live_terms import LiveTermCounts, RidgeTerms
@@ -67,8 +67,8 @@ class DocumentModel:
     unlabelled : Unlabelled, optional
         What became of unlabelled documents; None where there were none, or they are not counted.
     learned_with : str, optional
-        Once it is stale, a digest of the counts that it was learned with: with the same counts it
-        is as good as new.
+        Once it is stale, the size and a digest of the counts that it was learned with: with the
+        same counts it is as good as new.
     """
 
     tally: TermCounts
@@ -169,15 +169,17 @@ class DocumentModel:
         learned = replace(self.learned, weights=BinWeights(weights, intercept), ridge=ridge)
         made = self.learned_with if self.stale else self._digest()
         found = DocumentModel(tally, self.spelling, learned, True, self.unlabelled, made)
-        if made is not None and found._digest() == made:
+        if made is not None and found._digest().endswith(made):  # earlier versions kept no size
             found = replace(found, stale=False, learned_with=None)
         return found._with_table(table)
 
     def _digest(self) -> str:
-        """A digest of the counts, and of what is held for each class and each term."""
+        """The size of the counts, and a digest of them and of what is held for each class and each
+        term."""
         ridge = self.learned.ridge
         of_terms = () if ridge is None else (ridge.features.column, ridge.features.idf)
-        return self.tally.digest(self.learned.weights.intercept, *of_terms)
+        digest = self.tally.digest(self.learned.weights.intercept, *of_terms)
+        return size_of_counts(self.tally.documents, self.tally.n_terms) + digest
 
     def begin(self, live: LiveTermCounts) -> None:
         """Gives an empty live tally the counts, and tells it how they are read."""
