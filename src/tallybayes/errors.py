@@ -480,16 +480,24 @@ class StoreWarning(TallyWarning):
 class StaleWarning(TallyWarning):
     """Something chosen on rows, such as a calibration, was chosen with other counts.
 
-    Cure: call ``reweight`` or ``fit`` with rows that were learned.
+    Cure: call ``reweight``, ``recalibrate``, ``tune`` or ``fit`` with rows that were learned.
 
     Parameters
     ----------
     state : str
         What is older.
     advice : str
-        What to do in Python; the command line gives its own advice.
+        What to do in Python.
+    command : str
+        What to do on the command line.
     """
 
-    def __init__(self, state: str, advice: str = "") -> None:
+    def __init__(
+        self,
+        state: str,
+        advice: str = "",
+        command: str = "tallybayes reweight learns them again",
+    ) -> None:
         super().__init__(f"{state}: {advice}" if advice else state)
         self.state = state
+        self.command = command

@@ -318,6 +318,52 @@ def test_what_was_chosen_is_stale_after_learning_until_it_is_tuned_again():
     assert model == MultiLabel(BernoulliNB(), threshold="f1", smoothing="auto").fit(x, y)
 
 
+@pytest.mark.parametrize("base", [*EXACT, "table"])
+def test_what_was_chosen_is_as_it_was_once_the_counts_are(base, tmp_path):
+    x, y = rows_of(base)
+    fitted = MultiLabel(BASES[base], threshold="f1", smoothing="auto").fit(x, y)
+    more, labels = some(x, [1, 4]), y[[1, 4]]
+    model = copy.copy(fitted).partial_fit(more, labels)
+    model.save(tmp_path / "model.tally")
+    for changed in (model, tallybayes.load(tmp_path / "model.tally")):
+        with pytest.warns(StaleWarning):
+            changed.predict(x)
+        changed.forget(more, labels)
+        changed.predict(x)
+        assert changed == fitted
+
+
+def test_what_went_with_a_label_stays_stale():
+    x, y = rows_of("bernoulli")
+    lists = [[f"l{k}" for k in np.flatnonzero(row)] or ["none"] for row in y]
+    model = MultiLabel(BernoulliNB(), threshold="f1").fit(x, lists)
+    alone = [i for i, labels in enumerate(lists) if "l0" in labels]
+    those = some(x, alone), [lists[i] for i in alone]
+    model.forget(*those).partial_fit(*those)
+    with pytest.warns(StaleWarning):
+        model.predict(x)
+
+
+def test_only_what_predicts_can_be_stale():
+    """Probabilities depend on the smoothing alone, and the k best labels on no threshold."""
+    x, y = rows_of("bernoulli")
+    options = {"threshold": "f1"}, {"smoothing": "auto"}, {"threshold": "f1", "k": 2}
+    thresholds, smoothing, best = (
+        MultiLabel(BernoulliNB(), **given).fit(x[:40], y[:40]).partial_fit(x[40:], y[40:])
+        for given in options
+    )
+    for model in (thresholds, best):
+        model.predict_proba(x), model.top(x), model.label(0)
+    best.predict(x)
+    with pytest.warns(StaleWarning, match="^thresholds were"):
+        thresholds.predict(x)
+    for ask in (smoothing.predict, smoothing.predict_proba, smoothing.top):
+        with pytest.warns(StaleWarning, match="^smoothing was"):
+            ask(x)
+    with pytest.warns(StaleWarning, match="^smoothing was"):
+        smoothing.label(0)
+
+
 @pytest.mark.parametrize("base", ["multinomial", "gaussian", "table", "documents"])
 def test_groups_are_left_out_together(base):
     x, y = rows_of(base, n=24)

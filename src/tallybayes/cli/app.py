@@ -200,7 +200,7 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     from tallybayes.cli.console import note
 
     if isinstance(message, StaleWarning):  # its advice is for Python
-        message = f"{message.state}: tallybayes reweight learns them again"
+        message = f"{message.state}: {message.command}"
     kind = "note" if isinstance(message, SourceWarning) else "warning"
     note(f"{kind}: {message}")
 

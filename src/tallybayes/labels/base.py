@@ -84,8 +84,8 @@ class LabelCounter(MetaClassifier):
         """The first rows were counted."""
 
     @abstractmethod
-    def _changed(self, before: NDArray[Any]) -> None:
-        """The counts have changed; `before` are the labels that there were."""
+    def _changed(self, before: ColumnLabels | TermLabels) -> None:
+        """The counts have changed; `before` are those that there were."""
 
     @abstractmethod
     def _chosen(self) -> Any:
@@ -244,7 +244,7 @@ class LabelCounter(MetaClassifier):
 
     def _take(self, counts: Any) -> None:
         """Holds other counts."""
-        before, self._counts = self._counts.labels, counts
+        before, self._counts = self._counts, counts
         self._changed(before)
 
     @learning

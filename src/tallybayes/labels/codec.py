@@ -52,6 +52,7 @@ class _Nested(NamedTuple):
     every: dict[str, Any]
     model: dict[str, Any]
     positives: dict[str, Any]
+    tuned_with: str | None = None
     extra: Any = None
 
 
@@ -84,6 +85,8 @@ def plain_model(estimator: Any, plain_of: Plain) -> tuple[dict[str, Any], Tree]:
         "stale": tuned is not None and tuned.stale,
         "every": every,
     }
+    if tuned is not None and tuned.counts is not None:
+        header["tuned_with"] = tuned.counts
     tree: Tree = {"every": of_every}
     positives = counts.positives
     if isinstance(positives, TermCounts):
@@ -164,7 +167,8 @@ def restored_model(
             {"n_labels": len(file.labels)},
         )
         log_odds = np.where(np.abs(tuned.log_odds) < NEVER, tuned.log_odds, np.inf)
-        estimator._hold_tuned(np.copysign(log_odds, tuned.log_odds), tuned.alpha, file.stale)
+        log_odds = np.copysign(log_odds, tuned.log_odds)
+        estimator._hold_tuned(log_odds, tuned.alpha, file.stale, file.tuned_with)
     return estimator, file.extra
 
 

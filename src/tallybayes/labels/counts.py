@@ -19,6 +19,7 @@ from scipy import sparse
 
 from tallybayes.engines.arrays import canonical, class_counts, collect_array
 from tallybayes.models.base import same
+from tallybayes.persistence import digest_of
 from tallybayes.schema import Columns, Schema, places_among
 from tallybayes.tally import CrossMoments, GridCounts, Moments, TableTally, TermCounts, TextCounts
 from tallybayes.tally.base import is_nothing, is_residue
@@ -232,6 +233,10 @@ class ColumnLabels:
         parts = [part.dense() if isinstance(part, SparseSums) else part for part in parts]
         return TableTally(replace(positives.schema, classes=labels), parts[0], tuple(parts[1:]))
 
+    def digest(self) -> str:
+        """Tells these counts from others; see :meth:`TableTally.digest`."""
+        return f"{self.total.digest()} {self.positives.digest()}"
+
     def holds_the_same(self, other: Any) -> bool:
         """Whether others are counts of the same rows and labels."""
         return (
@@ -359,6 +364,11 @@ class TermLabels:
         if len(found.terms) == len(terms):
             return replace(found, terms=terms)
         return found
+
+    def digest(self) -> str:
+        """Tells these counts from others; see :meth:`TermCounts.digest`."""
+        labels = digest_of([], repr(self.labels.tolist()))
+        return f"{self.total.digest()} {self.positives.digest()} {labels}"
 
     def holds_the_same(self, other: Any) -> bool:
         """Whether others are counts of the same documents and labels."""

@@ -228,7 +228,7 @@ class Hierarchy(ClassifierMixin, LabelCounter):  # type: ignore[misc]
     def _learned(self, inner: Inner, X: Any, given: GivenRows) -> None:
         self.__dict__.pop("_read_tree", None)
 
-    def _changed(self, before: NDArray[Any]) -> None:
+    def _changed(self, before: Any) -> None:
         self.__dict__.pop("_read_tree", None)
 
     def _chosen(self) -> Any:

@@ -17,8 +17,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from tallybayes.errors import StaleWarning, warn_user
 from tallybayes.estimators.base import learning
 from tallybayes.labels.base import Form, GivenRows, LabelCounter, LabelSets
-from tallybayes.labels.counts import LabelledRows
+from tallybayes.labels.counts import ColumnLabels, LabelledRows, TermLabels
 from tallybayes.labels.inner import Inner
+from tallybayes.persistence import digest_of
 from tallybayes.schema import are_among, joined_labels
 from tallybayes.tally.base import less
 from tallybayes.validation import (
@@ -195,11 +196,20 @@ class Tuned(NamedTuple):
         The smoothing of each; None for that of the classifier.
     stale : bool
         Whether the counts have changed since.
+    counts : str, optional
+        Once it is stale, a digest of the counts and of what was chosen with them: with the same
+        counts it is as good as new.
     """
 
     log_odds: Array
     alpha: Array | None
     stale: bool = False
+    counts: str | None = None
+
+    def digest(self, counts: ColumnLabels | TermLabels) -> str:
+        """Tells these counts, and what was chosen for their labels, from others."""
+        chosen = [self.log_odds] if self.alpha is None else [self.log_odds, self.alpha]
+        return digest_of(chosen, counts.digest())
 
 
 def best_threshold(log_odds: Array, own: NDArray[np.bool_], weight: Array, gain: Any) -> float:
@@ -400,26 +410,32 @@ class MultiLabel(LabelCounter):
         if self._chooses:
             self._tuned = self._choose(inner, X, given)
 
-    def _changed(self, before: NDArray[Any]) -> None:
-        """What was chosen for labels stays with them, and is stale."""
+    def _changed(self, before: ColumnLabels | TermLabels) -> None:
+        """What was chosen for labels stays with them, and is stale unless the counts are again
+        those that it was chosen with."""
         tuned = self._tuned
         if tuned is None:
             return
-        place = {label: k for k, label in enumerate(before.tolist())}
-        old = [place.get(label, len(before)) for label in self._counts.labels.tolist()]
+        made = tuned.counts if tuned.stale else tuned.digest(before)
+        place = {label: k for k, label in enumerate(before.labels.tolist())}
+        old = [place.get(label, len(place)) for label in self._counts.labels.tolist()]
         at = np.array(old, dtype=np.intp)
-        usual = float(np.median(tuned.log_odds)) if len(before) else self._fixed_log_odds
+        usual = float(np.median(tuned.log_odds)) if place else self._fixed_log_odds
         alpha = tuned.alpha
         if alpha is not None:
             alpha = np.append(alpha, float(self.model.alpha))[at]
-        self._tuned = Tuned(np.append(tuned.log_odds, usual)[at], alpha, stale=True)
+        now = Tuned(np.append(tuned.log_odds, usual)[at], alpha, stale=True, counts=made)
+        back = now.digest(self._counts) == made
+        self._tuned = now._replace(stale=False, counts=None) if back else now
 
     def _chosen(self) -> Any:
         return None if self._tuned is None else tuple(self._tuned)
 
-    def _hold_tuned(self, log_odds: Array, alpha: Array | None, stale: bool) -> None:
+    def _hold_tuned(
+        self, log_odds: Array, alpha: Array | None, stale: bool, counts: str | None
+    ) -> None:
         """Takes what a model file held."""
-        self._tuned = Tuned(log_odds, alpha, stale)
+        self._tuned = Tuned(log_odds, alpha, stale, counts)
 
     def _validate(self) -> Inner:
         self._validate_params()
@@ -600,24 +616,36 @@ class MultiLabel(LabelCounter):
                 f"{', '.join(map(repr, known[:10]))}{', …' if len(known) > 10 else ''}"
             )
         k = known.index(label)
+        self._warn_of_stale(decides=False)
         return self._reader(self._inner(), self._every, counts.two(k), self._alpha_of(k))
 
     def _alpha_of(self, k: int) -> float | None:
         alpha = None if self._tuned is None else self._tuned.alpha
         return None if alpha is None else float(alpha[k])
 
-    def _to_predict(self, X: Any) -> Any:
-        """Rows as the classifier inside reads them; warns where choices are older than counts."""
+    def _to_predict(self, X: Any, *, decides: bool = False) -> Any:
+        """Rows as the classifier inside reads them; warns where what predicts is older than the
+        counts: the smoothing, and the thresholds where it `decides`."""
         self._with_rows()
-        if self._tuned is not None and self._tuned.stale:
+        self._warn_of_stale(decides=decides)
+        return self._inner().to_predict(self._every, X)
+
+    def _warn_of_stale(self, *, decides: bool) -> None:
+        tuned = self._tuned
+        if tuned is None or not tuned.stale:
+            return
+        older = ["thresholds"] * (decides and self.k is None and isinstance(self.threshold, str))
+        older += ["smoothing"] * (tuned.alpha is not None)
+        if older:
+            was = "was" if older == ["smoothing"] else "were"
             warn_user(
                 StaleWarning(
-                    "thresholds and smoothing were chosen before the counts changed",
-                    "tune(X, y) chooses them again",
+                    f"{' and '.join(older)} {was} chosen before the counts changed",
+                    "tune(X, y) chooses again",
+                    "load the model in Python, and tune(X, y) chooses again",
                 ),
                 StaleWarning,
             )
-        return self._inner().to_predict(self._every, X)
 
     def _joint(self, k: int, x: Any) -> tuple[Any, Array]:
         """The classifier of a label, and the joint log-likelihoods, (n_rows, n_classes)."""
@@ -712,7 +740,7 @@ class MultiLabel(LabelCounter):
         int64 array or sparse array (n_rows, n_labels), list of lists, or array of str (n_rows,)
             Labels in the order of ``classes_``.
         """
-        x = self._to_predict(X)
+        x = self._to_predict(X, decides=True)
         n = self._inner().size(x)
         if self.k is not None:
             places = self._best(x, self.k)[0]

@@ -162,6 +162,8 @@ class LabelFile(TableFile):
             x = Table({n: table.columns[n] for n in plan.names or ()}, table.n_rows, True)
             return kept, self.labels.predict_proba(x)
 
+        if isinstance(self.labels, MultiLabel):
+            self.labels._warn_of_stale(decides=True)
         with rows.reading(plan):
             yield from rows.over(of_part)
 
