@@ -418,7 +418,7 @@ def show(
         from tallybayes.cli.show import show as show_table
         from tallybayes.cli.show import show_labels
 
-        if hasattr(file, "labels"):
+        if file.model._reads == "labels":
             show_labels(file, model, show_all, json)
             return
         show_table(file, model, tables, show_all, json)

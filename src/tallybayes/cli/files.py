@@ -110,7 +110,7 @@ class Output:
         if not os.path.getsize(self.path):
             return
         try:
-            file = loaded(self.path)
+            file = loaded(self.path, labels=True)
         except (Failure, ModelFileError, SourceError):
             self._need_consent("is a model that the command line cannot read")
             return

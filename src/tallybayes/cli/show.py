@@ -91,7 +91,7 @@ def show_labels(file: Any, model: str, show_all: bool, json: bool) -> None:
     """Shows the labels of a model of many labels a row, or the leaves of a tree."""
     labels = sorted(zip(file.classes, file.class_rows.tolist(), strict=True), key=lambda of: -of[1])
     settings = {k: v for k, v in file.settings.items() if v is not None}
-    kind = type(file.labels).__name__
+    kind = type(file.model).__name__
     if json:
         content = {"model": model, "target": file.target, "rows": file.rows, "kind": kind}
         document("show", {**content, "labels": dict(labels), "options": settings})

@@ -25,6 +25,7 @@ __all__ = [
     "ChosenRows",
     "MeasuredRows",
     "ModelFile",
+    "PredictingFile",
     "Replace",
     "need_columns",
 ]
@@ -57,8 +58,8 @@ class MeasuredRows(NamedTuple):
     kept: dict[str, list[str]]
 
 
-class ModelFile(ABC):
-    """A model with how its data is read; rows stand for documents, too."""
+class PredictingFile(ABC):
+    """A model that predicts, with how its data is read; rows stand for documents, too."""
 
     model: Any
     read_by: ReadBy
@@ -148,6 +149,31 @@ class ModelFile(ABC):
             source = source_of(costs)
             costs = stacked(list(tables_of(source, None, list(source.columns())[:1])))
         return Costs.read(costs, np.array(self.classes))
+
+    @property
+    def classes(self) -> list[str]:
+        """The labels as strings."""
+        return [as_text(c) for c in self.model.classes_.tolist()]
+
+    def named(self, proba: NDArray[np.float64]) -> list[str]:
+        """Name what is predicted of rows.
+
+        Parameters
+        ----------
+        proba : float64 array (n_rows, n_classes)
+            The probability of each class.
+
+        Returns
+        -------
+        list of str
+            The most probable class of each; of many labels a row, those above their thresholds.
+        """
+        classes = self.classes
+        return [classes[k] for k in proba.argmax(axis=1).tolist()]
+
+
+class ModelFile(PredictingFile):
+    """A model with how its data is read, which learns and is judged."""
 
     @abstractmethod
     def measured(
@@ -313,27 +339,6 @@ class ModelFile(ABC):
     def classifier(self) -> Any:
         """The model; where the file has costs, as a classifier that decides by them."""
         return self.model if self.costs is None else self.model.with_costs(self.costs)
-
-    @property
-    def classes(self) -> list[str]:
-        """The labels as strings."""
-        return [as_text(c) for c in self.model.classes_.tolist()]
-
-    def named(self, proba: NDArray[np.float64]) -> list[str]:
-        """Name what is predicted of rows.
-
-        Parameters
-        ----------
-        proba : float64 array (n_rows, n_classes)
-            The probability of each class.
-
-        Returns
-        -------
-        list of str
-            The most probable class of each; of many labels a row, those above their thresholds.
-        """
-        classes = self.classes
-        return [classes[k] for k in proba.argmax(axis=1).tolist()]
 
     def codes(self, labels: NDArray[Any]) -> NDArray[np.intp]:
         """Find labels among the classes.

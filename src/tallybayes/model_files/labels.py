@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,41 +17,35 @@ from tallybayes.estimators.saving import save
 from tallybayes.estimators.table_base import TableClassifier
 from tallybayes.labels.hierarchy import Hierarchy
 from tallybayes.labels.multi_label import MultiLabel
-from tallybayes.model_files.base import Replace
+from tallybayes.model_files.base import PredictingFile, Replace
 from tallybayes.model_files.tables import TableFile, kept_columns, strings_of, weights_of_rows
 from tallybayes.progress import reading_shown
 from tallybayes.sources.cells import Kind
 from tallybayes.sources.contract import restarted
 from tallybayes.sources.reading import Plan, Rows
 from tallybayes.tables import Table
-from tallybayes.tables.columns import as_text
 
 __all__ = ["LabelFile"]
 
 
 @dataclass(eq=False)
-class LabelFile(TableFile):
+class LabelFile(PredictingFile):
     """A :class:`MultiLabel` or :class:`Hierarchy` of tables, and how data is read for it.
 
     It predicts, and shows what it holds; everything else is asked from Python.
 
     Parameters
     ----------
-    model : NaiveBayes
-        The one inside, which reads the rows.
-    read_by : ReadBy
-        As of a :class:`TableFile`.
-    path : str
-        Its file, for messages.
-    counted : Counted, optional
-        Not used.
-    strays_before : dict
-        Not used.
-    labels : MultiLabel or Hierarchy
+    model : MultiLabel or Hierarchy
         Fitted.
+    table : TableFile
+        The classifier inside, which reads the rows.
     """
 
-    labels: Any = None
+    model: MultiLabel | Hierarchy
+    table: TableFile
+
+    unit: ClassVar[str] = "row"
 
     @classmethod
     def fit_labels(
@@ -99,16 +93,28 @@ class LabelFile(TableFile):
             if not restarted(count):
                 raise SourceError(f"{rows.name} has no rows: there is nothing to count")
         read_by = ReadBy(target, None, rows.weight, {}, rows.spelling, rows.flatten)
-        file = cls(labels._every, read_by, labels=labels)
-        for name in file.names:
-            file.read_by.kinds[name] = declared.get(name)
-            if name in file.table.counted:
-                file.read_by.kinds[name] = rows.kind_of(name)
-                file.read_by.kinds[name] = file._kind(name)
-        return file
+        table = TableFile(labels._every, read_by)
+        table.read_by.kinds |= {name: declared.get(name) for name in table.names}
+        table._take_kinds(rows.kind_of)
+        return cls(labels, table)
 
     @classmethod
     def of(cls, path: str, model: Any, extra: dict[str, Any]) -> LabelFile:
+        """Take a model that was loaded, and what its file holds beside it; see :class:`TableFile`.
+
+        Parameters
+        ----------
+        path : str
+            The file, for messages.
+        model : MultiLabel or Hierarchy
+            What it holds.
+        extra : dict
+            What it holds beside it.
+
+        Raises
+        ------
+        SourceError, ModelFileError
+        """
         inside = getattr(model, "_every", None)
         if not isinstance(inside, TableClassifier):
             raise SourceError(
@@ -116,65 +122,76 @@ class LabelFile(TableFile):
                 f"command line predicts with one around a {NaiveBayes.__name__}. Use this one from "
                 "Python"
             )
-        file = cls(inside, ReadBy.of(extra, path), path, labels=model)
-        for name in file.table.counted:
-            file.read_by.kinds[name] = file._kind(name)
-        return file
-
-    def save(self, path: str, replace: Replace = os.replace) -> None:
-        remember(self.labels, self.read_by)
-        save(self.labels, path, replace=replace)
+        return cls(model, TableFile.of(path, inside, extra))
 
     @property
-    def classes(self) -> list[str]:
-        return [as_text(label) for label in self.labels.classes_.tolist()]
+    def read_by(self) -> ReadBy:  # type: ignore[override]  # an attribute there
+        """See :class:`TableFile`."""
+        return self.table.read_by
+
+    @property
+    def columns_with_strings(self) -> list[str]:
+        """See :class:`TableFile`."""
+        return self.table.columns_with_strings
+
+    def save(self, path: str, replace: Replace = os.replace) -> None:
+        remember(self.model, self.read_by)
+        save(self.model, path, replace=replace)
+
+    def digest(self) -> str:
+        return self.model._held.digest()
+
+    @property
+    def names(self) -> list[str]:
+        """The columns, those that are left out too."""
+        return self.table.names
 
     @property
     def class_rows(self) -> NDArray[np.float64]:
         """How many rows of each label were counted, (n_labels,)."""
-        found: NDArray[np.float64] = self.labels.label_count_
+        found: NDArray[np.float64] = self.model.label_count_
         return found
 
     @property
     def rows(self) -> float:
         """How many rows were counted, those without a label too."""
-        return float(self.model.class_count_.sum())
+        return self.table.weight
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The parameters, and those of the classifier inside, where they are not as usual."""
-        return {k: v for k, v in self.labels.get_params(deep=False).items() if k != "model"}
+        """The parameters, but for the classifier inside."""
+        return {k: v for k, v in self.model.get_params(deep=False).items() if k != "model"}
 
     def decisions(self, costs: Any = None) -> None:
         if costs is not None:
             raise OptionError(
                 f"{called('costs')} decides between classes that exclude each other, and "
-                f"{self.path} has labels: leave it out"
+                f"{self.table.path} has labels: leave it out"
             )
 
     def predicted(
         self, rows: Rows, keep: Sequence[str] = ()
     ) -> Iterator[tuple[dict[str, list[str]], NDArray[np.float64]]]:
-        plan = self._plan(rows, "predicting", keep=keep)
+        plan = self.table._plan(rows, "predicting", keep=keep)
 
         def of_part(table: Table) -> tuple[dict[str, list[str]], NDArray[np.float64]]:
             kept = {n: strings_of(column) for n, column in kept_columns(table, plan).items()}
             x = Table({n: table.columns[n] for n in plan.names or ()}, table.n_rows, True)
-            return kept, self.labels.predict_proba(x)
+            return kept, self.model.predict_proba(x)
 
-        if isinstance(self.labels, MultiLabel):
-            self.labels._warn_of_stale(decides=True)
+        if isinstance(self.model, MultiLabel):
+            self.model._warn_of_stale(decides=True)
         with rows.reading(plan):
             yield from rows.over(of_part)
 
     def named(self, proba: NDArray[np.float64]) -> list[str]:
-        if isinstance(self.labels, Hierarchy):
+        if isinstance(self.model, Hierarchy):
             return super().named(proba)
-        if self.labels.k is not None:
-            order = np.argsort(-proba, axis=1, kind="stable")[:, : self.labels.k]
+        if self.model.k is not None:
+            order = np.argsort(-proba, axis=1, kind="stable")[:, : self.model.k]
             above = np.zeros(proba.shape, dtype=bool)
             np.put_along_axis(above, order, True, axis=1)
         else:
-            above = proba > self.labels.thresholds_
-        names, between = self.classes, self.labels.separator or ";"
+            above = proba > self.model.thresholds_
+        names, between = self.classes, self.model.separator or ";"
         return [between.join(names[k] for k in np.flatnonzero(row)) for row in above]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from tallybayes.errors import SourceError
 from tallybayes.estimators.loading import load_or_count
@@ -10,11 +10,20 @@ from tallybayes.model_files.tables import TableFile
 
 if TYPE_CHECKING:
     from tallybayes.model_files.documents import DocumentFile
+    from tallybayes.model_files.labels import LabelFile
 
 __all__ = ["open_model"]
 
 
-def open_model(path: str, *, labels: bool = False) -> TableFile | DocumentFile:
+@overload
+def open_model(path: str) -> TableFile | DocumentFile: ...
+
+
+@overload
+def open_model(path: str, *, labels: bool) -> TableFile | DocumentFile | LabelFile: ...
+
+
+def open_model(path: str, *, labels: bool = False) -> TableFile | DocumentFile | LabelFile:
     """Open a model file together with how its data is read.
 
     Parameters
@@ -23,12 +32,11 @@ def open_model(path: str, *, labels: bool = False) -> TableFile | DocumentFile:
         A file that the command line, or ``save`` of an estimator, has written; or that of a
         tally, which is read by a plain model.
     labels : bool, default=False
-        Whether it may hold many labels a row, or classes in a tree: such a file predicts, and has
-        nothing else of a TableFile.
+        Whether it may hold many labels a row, or classes in a tree: such a file predicts alone.
 
     Returns
     -------
-    TableFile or DocumentFile
+    TableFile, DocumentFile or LabelFile
         The model, and the columns, kinds and spelling of its rows.
 
     Raises
@@ -53,6 +61,6 @@ def open_model(path: str, *, labels: bool = False) -> TableFile | DocumentFile:
         from tallybayes.model_files.documents import DocumentFile  # which imports more
 
         kind = DocumentFile
-    file: TableFile | DocumentFile = kind.of(path, model, extra)
+    file: TableFile | DocumentFile | LabelFile = kind.of(path, model, extra)
     file.costs = costs
     return file

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -162,11 +162,8 @@ class TableFile(ModelFile):
             model.set_params(class_weight=dict(model.class_weight_))
         read_by = ReadBy(target, None, weight, {}, rows.spelling, rows.flatten)
         file = cls(model, read_by, counted=counted)
-        for name in file.names:
-            file.read_by.kinds[name] = declared.get(name)
-            if name in file.table.counted:
-                file.read_by.kinds[name] = rows.kind_of(name)
-                file.read_by.kinds[name] = file._kind(name)
+        file.read_by.kinds |= {name: declared.get(name) for name in file.names}
+        file._take_kinds(rows.kind_of)
         return file
 
     @classmethod
@@ -192,9 +189,14 @@ class TableFile(ModelFile):
                 "tables and of text, such as tallybayes fit makes. Use this one from Python"
             )
         file = cls(model, ReadBy.of(extra, path), path)
-        for name in file.table.counted:  # Python may have taught it more since
-            file.read_by.kinds[name] = file._kind(name)
+        file._take_kinds(file.read_by.kinds.get)  # Python may have taught it more since
         return file
+
+    def _take_kinds(self, kind_of: Callable[[str], Kind | None]) -> None:
+        """Takes the kinds of the columns that have values, as they were read and counted."""
+        for name in self.table.counted:
+            self.read_by.kinds[name] = kind_of(name)
+            self.read_by.kinds[name] = self._kind(name)
 
     @property
     def columns_with_strings(self) -> list[str]:

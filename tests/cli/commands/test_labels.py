@@ -71,6 +71,16 @@ def test_a_model_of_python_is_predicted_with(run, rows, tmp_path):
     assert predictions(run("predict", "h.tally", "new.csv"))[0]["prediction"] == "a/x"
     file = open_model(str(tmp_path / "h.tally"), labels=True)
     assert file.class_rows.tolist() == [8.0, 12.0]
+    assert not hasattr(file, "learn")
+    assert not hasattr(file, "report")
+
+
+def test_a_model_is_replaced_as_it_was_made_and_not_once_it_has_learned(run, rows, tmp_path):
+    words = "fit", "rows.csv", "-t", "topics", "--labels-separator", ";", "-o", "m.tally"
+    run(*words)
+    run(*words)
+    load(tmp_path / "m.tally").partial_fit(rows[:1], ["new"]).save(tmp_path / "m.tally")
+    assert "has changed since it was made; it holds 21 rows" in run(*words, code=2).err
 
 
 FIT = ("fit", "rows.csv", "-t", "topics", "--labels-separator")
