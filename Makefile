@@ -10,7 +10,7 @@ WORKERS ?= 2
 
 .DELETE_ON_ERROR:
 .PHONY: help demo examples test ready lint types layers sanitize unit laws bench clean
-.PHONY: compilers mutants wheel workflows test-lowest test-newest docs docs-open docs-check docs-look links attack
+.PHONY: compilers mutants wheel workflows lowest test-lowest test-newest docs docs-open docs-check docs-look links attack
 # without bytecode each of the many processes of the tests compiles all that it imports
 unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 
@@ -188,6 +188,13 @@ $(clang)/made-$(state): $(venv)/made
 # ---- the tests elsewhere: the oldest versions that pyproject.toml allows, and the newest Python ----
 lowest := .venv-lowest
 newest := .venv-newest
+
+# pins the oldest versions, and what they need; a pin that is there stays while it fits
+lowest: $(venv)/made
+	$(python) $(install) --group lowest
+	$(venv)/bin/uv pip compile --quiet pyproject.toml --all-extras --group test \
+		--resolution lowest-direct --python-version 3.11 --no-annotate \
+		--custom-compile-command 'make lowest' -o tools/lowest.txt
 
 test-lowest:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'

@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -30,6 +31,16 @@ def test_contributors_read_the_layers_that_are_enforced():
         if contract.get("exhaustive")
     ]
     assert " → ".join(layers).replace("(testing)", "testing") in text_of("CONTRIBUTING.md")
+
+
+def test_the_oldest_versions_are_pinned_of_all_that_is_required():
+    pins = dict(re.findall(r"^([a-z0-9-]+)==(\S+)$", text_of("tools/lowest.txt"), re.MULTILINE))
+    extras = PROJECT["project"]["optional-dependencies"].values()
+    stated = [*PROJECT["project"]["dependencies"], *PROJECT["dependency-groups"]["test"]]
+    for requirement in map(Requirement, [*stated, *(one for extra in extras for one in extra)]):
+        pin = pins.get(requirement.name)
+        fits = pin is not None and requirement.specifier.contains(pin)
+        assert fits, f"{requirement} has the pin {pin}: make lowest"
 
 
 @pytest.mark.parametrize(
