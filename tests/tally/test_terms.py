@@ -120,9 +120,15 @@ def test_terms_of_any_length_and_with_nul_are_found_and_joined(held, others):
     assert terms_ascend(joined[::-1]) == (len(joined) < 2)
 
 
-@given(st.sets(TERMS, max_size=20), st.lists(TERMS, max_size=20))
-def test_terms_are_found_in_any_order_and_more_than_once(held, asked):
-    places = places_of_terms(term_array(sorted(held)), term_array(asked)).tolist()
+def buckets(given):
+    return np.array(given, dtype=np.int32)
+
+
+@pytest.mark.parametrize(("array", "terms"), [(term_array, TERMS), (buckets, st.integers(0, 30))])
+@given(st.data())
+def test_terms_are_found_in_any_order_and_more_than_once(array, terms, data):
+    held, asked = (data.draw(some(terms, max_size=20)) for some in (st.sets, st.lists))
+    places = places_of_terms(array(sorted(held)), array(asked)).tolist()
     assert [sorted(held).index(t) if t in held else -1 for t in asked] == places
 
 
