@@ -282,11 +282,12 @@ MAX_SIZES = 1 << 16
 
 def _encoded(value: Any) -> Any:
     """A value as JSON can hold it."""
-    if isinstance(value, np.generic):
+    times = isinstance(value, np.generic | np.ndarray) and value.dtype.kind in "mM"
+    if isinstance(value, np.generic) and not times:
         value = value.item()
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray) and not times:
         items = value.ravel().tolist()
         wide = value.dtype.kind == "U" and _padding(items, value.itemsize) > PADDING
         return {
@@ -300,8 +301,9 @@ def _encoded(value: Any) -> Any:
         return [_encoded(v) for v in value]
     if isinstance(value, dict):
         return {"dict": [[_encoded(k), _encoded(v)] for k, v in value.items()]}
+    kind = str(value.dtype) if times else type(value).__name__  # NumPy makes numbers of some times
     raise ModelFileError(
-        f"a model file cannot hold a {type(value).__name__} ({value!r}); it holds numbers, "
+        f"a model file cannot hold a {kind} ({value!r}); it holds numbers, "
         "strings, booleans, None, and lists, tuples, dicts and arrays of them. Use such labels and "
         "parameters, or pickle the model"
     )

@@ -146,9 +146,18 @@ def model_array(x: Any) -> Any:
 Codes = NDArray[np.int32]
 
 
+def _is_none(label: Any) -> bool:
+    return label is None
+
+
+def _is_na(label: Any) -> bool:
+    """Whether a label is pandas' NA, which does not say whether it differs from itself."""
+    return type(label).__name__ == "NAType"
+
+
 def is_missing_label(label: Any) -> bool:
-    """Whether a label is None, NA or NaN."""
-    return label is None or type(label).__name__ == "NAType" or bool(label != label)
+    """Whether a label is None, NA, NaN or NaT."""
+    return _is_none(label) or _is_na(label) or bool(label != label)
 
 
 class Given(NamedTuple):
@@ -246,11 +255,18 @@ def _without_nullable(y: Any) -> Any:
         return y
     missing = np.flatnonzero(np.asarray(y.isna()))
     if missing.size:
-        more = f" ({len(missing)} in all)" if len(missing) > 1 else ""
-        raise ValueError(
-            f"Input y contains NA: row {missing[0]} has no label{more}. Drop such rows from X and y"
-        )
+        raise _without_label("NA", missing)
     return y.to_numpy(dtype=held)
+
+
+def _without_label(what: str, missing: NDArray[np.intp], whose: str = "") -> ValueError:
+    """The error for rows without a label."""
+    more = f" ({len(missing)} in all)" if len(missing) > 1 else ""
+    use = ", or learn from them with unlabelled='auto'" if whose == "TextNB" else ""
+    return ValueError(
+        f"Input y contains {what}: row {missing[0]} has no label{more}. Drop such rows from X and "
+        f"y{use}"
+    )
 
 
 def read_groups(groups: Any, n_rows: int) -> NDArray[np.intp]:
@@ -267,7 +283,9 @@ def read_groups(groups: Any, n_rows: int) -> NDArray[np.intp]:
             f"groups is one value a row, and X has {n_rows} rows; got an array of shape "
             f"{values.shape}"
         )
-    missing = np.array([value is None or value != value for value in values.tolist()], dtype=bool)
+    missing = np.array([is_missing_label(value) for value in values.tolist()], dtype=bool)
+    if values.dtype.kind in "mM":
+        missing = np.isnat(values)
     if missing.any():
         raise ValueError(
             f"groups has a missing value in row {int(missing.argmax())}: give each row its group, "
@@ -308,26 +326,22 @@ def read_labels(y: Any, n_rows: int, whose: str) -> NDArray[Any]:
                 f"{error}: X has {n_rows} rows and y {len(y)} labels. Give one label a row"
             ) from None
     labels: NDArray[Any] = y
+    if labels.dtype.kind in "mM" and np.isnat(labels).any():
+        raise _without_label("NaT", np.flatnonzero(np.isnat(labels)), whose)
     if labels.dtype.kind not in "fcO" or _are_strings(labels):
         return labels
+    if labels.dtype.kind == "O":  # of which scikit-learn takes None for a label
+        for what, is_one in (("None", _is_none), ("NA", _is_na)):
+            missing = np.flatnonzero([is_one(label) for label in labels.tolist()])
+            if missing.size:
+                raise _without_label(what, missing, whose)
     try:
         assert_all_finite(labels, input_name="y")
-    except TypeError:  # pd.NA does not say whether it differs from itself
-        found = [i for i, v in enumerate(labels.tolist()) if type(v).__name__ == "NAType"]
-        if not found:
-            raise
-        raise ValueError(
-            f"Input y contains NA: row {found[0]} has no label. Drop such rows from X and y"
-        ) from None
     except ValueError as error:
         missing = np.flatnonzero(labels != labels)
         if not missing.size:
             raise
-        more = f" ({len(missing)} in all)" if len(missing) > 1 else ""
-        raise ValueError(
-            f"Input y contains NaN: row {missing[0]} has no label{more}. Drop such rows from X and "
-            "y"
-        ) from error
+        raise _without_label("NaN", missing, whose) from error
     return labels
 
 
@@ -335,11 +349,11 @@ def _are_strings(y: NDArray[Any]) -> bool:
     return y.dtype.kind == "U" or (y.dtype.kind == "O" and {*map(type, y.tolist())} == {str})
 
 
-def _raise_no_order(kinds: set[type], advice: str = "use labels of one type") -> NoReturn:
+def _raise_no_order(kinds: set[type]) -> NoReturn:
     """Raises the ValueError for labels that cannot be ordered."""
     raise ValueError(
         f"y mixes labels of the types {', '.join(sorted(kind.__name__ for kind in kinds))}, which "
-        f"have no common order: {advice}"
+        "have no common order: use labels of one type"
     ) from None
 
 
@@ -367,12 +381,7 @@ def labels_and_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
         try:
             classes = np.unique(distinct)
         except TypeError:
-            advice = "use labels of one type"
-            if None in found:
-                advice = (
-                    "drop the rows without a label (TextNB learns from them with unlabelled='auto')"
-                )
-            _raise_no_order({*map(type, found)}, advice)
+            _raise_no_order({*map(type, found)})
         place = {label: i for i, label in enumerate(classes.tolist())}
         codes = np.array([place[label] for label in found], dtype=np.int32)[numbered]
     else:

@@ -156,8 +156,18 @@ def test_a_label_that_is_lacking_has_its_row(NB):
     model, x, y = fitted(NB, SMALL)
     gaps = y.astype(float)
     gaps[[7, 9]] = np.nan
-    for lacking in (gaps, gaps.astype(object)):
-        with refused(ValueError, r"Input y contains NaN: row 7 has no label \(2 in all\)", model):
+    times = gaps.astype("timedelta64[s]")
+    nothing = gaps.astype(object)
+    nothing[[7, 9]] = None
+    for what, lacking in (
+        ("NaN", gaps),
+        ("NaN", gaps.astype(object)),
+        ("NaT", times),
+        ("NaT", times.astype("datetime64[ns]")),
+        ("None", nothing),
+    ):
+        message = rf"Input y contains {what}: row 7 has no label \(2 in all\)"
+        with refused(ValueError, message, model):
             model.fit(x, lacking)
 
 

@@ -41,7 +41,7 @@ from tallybayes.tokens.counting import (
     as_objects,
     document_batches,
 )
-from tallybayes.validation import codes_of, read_labels, warn_of_other_order
+from tallybayes.validation import codes_of, is_missing_label, read_labels, warn_of_other_order
 
 __all__ = [
     "FEW_DOCUMENTS",
@@ -613,12 +613,6 @@ class DocumentCounter:
 
 
 # ---- which documents have no label: None, a missing value or −1 among labels ---------------------
-def _is_missing(label: Any) -> bool:
-    if label is None or type(label).__name__ == "NAType":
-        return True
-    return isinstance(label, float) and label != label
-
-
 def _is_minus_one(label: Any) -> bool:
     return isinstance(label, Real) and not isinstance(label, bool) and label == -1
 
@@ -629,7 +623,9 @@ def _marks(y: Any) -> tuple[NDArray[np.bool_], bool]:
         return np.zeros(0, dtype=bool), False  # which is refused as labels are
     values = list(as_objects(y))
     minus = np.array([_is_minus_one(label) for label in values], dtype=bool)
-    return minus | np.array([_is_missing(label) for label in values], dtype=bool), bool(minus.any())
+    return minus | np.array([is_missing_label(label) for label in values], dtype=bool), bool(
+        minus.any()
+    )
 
 
 def split_labels(y: Any, n_documents: int, whose: str) -> tuple[NDArray[np.bool_], NDArray[Any]]:

@@ -191,6 +191,17 @@ def test_what_a_file_cannot_hold_is_refused_when_it_is_saved(model, tmp_path):
     assert os.listdir(tmp_path) == ["model"]
 
 
+@pytest.mark.parametrize("unit", ["ns", "us", "D"])
+def test_labels_that_are_times_are_refused_whatever_numpy_makes_of_them(unit, tmp_path):
+    """Nanoseconds became whole numbers, and the file could not be loaded."""
+    x, _ = rows()
+    times = np.where(np.arange(len(x)) % 2, "2026-01-01", "2026-01-02")
+    model = GaussianNB().fit(x, times.astype(f"datetime64[{unit}]"))
+    with pytest.raises(ModelFileError, match=rf"cannot hold a datetime64\[{unit}\]"):
+        model.save(tmp_path / "model")
+    assert not os.listdir(tmp_path)
+
+
 # ---- replaced whole or not at all --------------------------------------------------------------
 @pytest.mark.parametrize("failing", ["replace", "fsync", "chmod"])
 def test_a_save_that_fails_leaves_the_file_that_was_there(tmp_path, monkeypatch, failing):

@@ -268,6 +268,10 @@ def test_whatever_leaves_rows_out_takes_groups():
     [
         (GROUPS[:-1], "groups is one value a row, and X has 3600 rows; got .* shape \\(3599,\\)"),
         (np.where(GROUPS == 7, np.nan, GROUPS), "groups has a missing value in row 7"),
+        (
+            np.where(GROUPS == 7, np.datetime64("NaT"), GROUPS.astype("datetime64[ns]")),
+            "groups has a missing value in row 7",
+        ),
     ],
 )
 def test_bad_groups_are_named_and_leave_the_model_as_it_was(groups, message):

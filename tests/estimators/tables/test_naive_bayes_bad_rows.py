@@ -31,6 +31,7 @@ MISSING = {
     "pandas category": pd.Series(["yes", None], dtype="category"),
     "pandas Int64": pd.Series([1, None], dtype="Int64"),
     "pandas boolean": pd.Series([True, None], dtype="boolean"),
+    "NaT": pd.Series([pd.Timestamp("2026-01-01"), None]),
     "polars": pl.Series(["yes", None]),
     "pyarrow": pa.array(["yes", None]),
 }
@@ -39,7 +40,7 @@ MISSING = {
 @pytest.mark.parametrize("y", MISSING.values(), ids=MISSING)
 def test_a_target_with_gaps_is_refused(y):
     table = pd.DataFrame({name: column[:2] for name, column in DATA.items()})
-    words = r"(contains (NaN|NA|missing values)|drop the rows without a label)"
+    words = "contains (NaN|NA|NaT|None): row 1 has no label. Drop such rows from X and y"
     refused(words, lambda: NaiveBayes().fit(table, y))
     model = trained()
     refused(words, lambda: model.partial_fit(table, y), model)
