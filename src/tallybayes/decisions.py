@@ -20,7 +20,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.errors import RareClassWarning, listed, suggestion, warn_user
+from tallybayes.errors import RareClassWarning, listed, shown, suggestion, warn_user
 from tallybayes.persistence import Distinct, Shape, Tree, Within, fit, need, numbered
 from tallybayes.tables import read_table
 from tallybayes.tables.columns import as_text, values_of
@@ -103,7 +103,7 @@ class Costs:
             hint = suggestion(str(lacking[0]), [str(name) for name in table])
             raise ValueError(
                 f"costs have a row for each class: the class {lacking[0]!r} has none; there are "
-                f"rows for {listed(map(repr, table))}.{hint}"
+                f"rows for {listed(map(shown, table))}.{hint}"
             )
         decisions = list(table[labels[0]]) if labels else []
         values = np.array([list(table[label].values()) for label in labels], dtype=np.float64)
@@ -507,7 +507,7 @@ def need_coverage(coverage: Any) -> float:
         found = np.nan
     if not 0.0 < found < 1.0:
         raise ValueError(
-            f"coverage is a share of rows between 0 and 1, such as 0.95, got {coverage!r}: 0 is "
-            "the empty set, and 1 the set of all classes"
+            f"coverage is a share of rows between 0 and 1, such as 0.95, got {shown(coverage)}: "
+            "0 is the empty set, and 1 the set of all classes"
         )
     return found

@@ -54,6 +54,7 @@ __all__ = [
     "called",
     "listed",
     "options_called",
+    "shown",
     "suggestion",
     "warn_user",
 ]
@@ -127,6 +128,22 @@ def listed(names: Iterable[str], max_names: int = 20) -> str:
     names = list(names)
     rest = len(names) - max_names
     return ", ".join(names[:max_names]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def shown(value: Any) -> str:
+    """Write a value for a message.
+
+    Parameters
+    ----------
+    value : Any
+        What was given.
+
+    Returns
+    -------
+    str
+        As Python writes it; a number or string of NumPy as if it were Python's.
+    """
+    return repr(value.item() if getattr(value, "ndim", None) == 0 else value)
 
 
 # ---- how messages call arguments -----------------------------------------------------------------

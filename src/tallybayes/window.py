@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from tallybayes import persistence
 from tallybayes.engines.contract import need_columns
+from tallybayes.errors import shown
 from tallybayes.estimators.naive_bayes import collect
 from tallybayes.estimators.sources import rows_of, tables_of
 from tallybayes.persistence import flat, need, nested, numbered
@@ -71,7 +72,7 @@ class Window:
     def __init__(self, days: float | None = 30.0, *, hours: float = 1.0) -> None:
         for name, value in (("days", days), ("hours", hours)):
             if value is not None and not 0.0 < value < float("inf"):
-                raise ValueError(f"{name} is a length of time above 0, got {value!r}")
+                raise ValueError(f"{name} is a length of time above 0, got {shown(value)}")
         if days is not None and days * HOURS_OF_DAY < hours:
             raise ValueError(
                 f"a window of {days} days is shorter than a step of {hours} hours: shorten the step"

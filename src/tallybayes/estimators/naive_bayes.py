@@ -19,7 +19,7 @@ from tallybayes.drift import UNLABELLED
 from tallybayes.engines.contract import need_columns
 from tallybayes.engines.leave_one_out import cells_without
 from tallybayes.engines.parts import LookupPart, TakenOut
-from tallybayes.errors import NegativeTally, StaleWarning, warn_user
+from tallybayes.errors import NegativeTally, StaleWarning, shown, warn_user
 from tallybayes.estimators.base import LIVE, TallyClassifier, learning
 from tallybayes.estimators.one_row import RowByRow, as_row
 from tallybayes.estimators.sources import need_name, rows_of, tables_of
@@ -583,8 +583,8 @@ class NaiveBayes(RowByRow):
         """
         if not 0.0 < level < 1.0 or n_draws < 2:
             raise ValueError(
-                f"an interval needs a level between 0 and 1 and 2 draws, got {level!r} and "
-                f"{n_draws!r}"
+                f"an interval needs a level between 0 and 1 and 2 draws, got {shown(level)} and "
+                f"{shown(n_draws)}"
             )
         model = self._fresh()
         x = self._read_rows(X)

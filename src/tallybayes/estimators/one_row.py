@@ -24,7 +24,7 @@ from tallybayes.engines.table_score import (
     empty_counter,
     hold,
 )
-from tallybayes.errors import UnseenLevel
+from tallybayes.errors import UnseenLevel, shown
 from tallybayes.estimators.base import LIVE, LOCK, lock_of, take_place, twin_of
 from tallybayes.estimators.table_base import TableClassifier
 from tallybayes.explain.explanation import Explanation
@@ -146,8 +146,8 @@ class RowByRow(TableClassifier):
                 pass
             if not 0.0 <= w < np.inf or is_missing_label(y):
                 raise ValueError(
-                    f"learn_one takes a label and a finite weight from 0 on, got y={y!r}, w={w!r}; "
-                    "forget_one takes rows away"
+                    f"learn_one takes a label and a finite weight from 0 on, got y={shown(y)}, "
+                    f"w={shown(w)}; forget_one takes rows away"
                 )
             return self._learn_row(x, y, w)
 

@@ -20,7 +20,7 @@ from tallybayes.decisions import MAX_SCORES
 from tallybayes.engines.contract import Labels, merged_tables, need_columns
 from tallybayes.engines.registry import ENGINES, engine_of
 from tallybayes.engines.tables import Shifts, collect_table
-from tallybayes.errors import SourceError
+from tallybayes.errors import SourceError, shown
 from tallybayes.estimators.base import LearnedRows, TallyClassifier, draw_waterfall, learning
 from tallybayes.estimators.read_by import ReadBy, opened_for, remember, spelling_of
 from tallybayes.estimators.saving import EXTRA
@@ -693,7 +693,7 @@ class TableClassifier(TallyClassifier):
             If the factor is not a number from 0 to 1.
         """
         if not (isinstance(factor, Real) and 0.0 <= factor <= 1.0):
-            raise ValueError(f"decay takes a factor from 0 to 1, got {factor!r}")
+            raise ValueError(f"decay takes a factor from 0 to 1, got {shown(factor)}")
         model = self._fitted()
         scaled = model.tally * float(factor)
         if factor:

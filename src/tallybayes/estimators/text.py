@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from tallybayes.errors import IncompatibleTallies, StaleWarning, TallyWarning, warn_user
+from tallybayes.errors import IncompatibleTallies, StaleWarning, TallyWarning, shown, warn_user
 from tallybayes.estimators.base import LOCK, learning, lock_of
 from tallybayes.estimators.read_by import ReadBy, remember
 from tallybayes.estimators.saving import EXTRA
@@ -601,8 +601,8 @@ class TextNB(DocumentClassifier):
         """
         if not 0.0 <= w < np.inf or is_missing_label(y):
             raise ValueError(
-                f"learn_one takes a label and a finite weight from 0 on, got y={y!r}, w={w!r}; "
-                "forget_one takes documents away"
+                f"learn_one takes a label and a finite weight from 0 on, got y={shown(y)}, "
+                f"w={shown(w)}; forget_one takes documents away"
             )
         if w == 0.0:
             return self if self.half_life is None else self._pass_one()
@@ -729,7 +729,7 @@ class TextNB(DocumentClassifier):
         """
         model = self._fitted()
         if not min_df >= 0.0:
-            raise ValueError(f"min_df is a number of documents from 0 on, got {min_df!r}")
+            raise ValueError(f"min_df is a number of documents from 0 on, got {shown(min_df)}")
         self._recount(model, model.tally.prune(min_df))
         return self
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.engines.contract import raise_infinite
-from tallybayes.errors import StaleWarning, warn_user
+from tallybayes.errors import StaleWarning, shown, warn_user
 from tallybayes.estimators.base import (
     Classifier,
     TallyClassifier,
@@ -389,7 +389,7 @@ class WeightedNaiveBayes(RowByRow):
             As for :meth:`reweight`.
         """
         if not isinstance(max_terms, Integral) or max_terms < 1:
-            raise ValueError(f"max_terms is a whole number from 1 on, got {max_terms!r}")
+            raise ValueError(f"max_terms is a whole number from 1 on, got {shown(max_terms)}")
         self._weighting("simplify")
         model, twin = self._weighted(), copy.copy(self)
         x, own, given, together = self._learned_rows(X, y, sample_weight, groups)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax, xlogy
 
+from tallybayes.errors import shown
 from tallybayes.families.priors import class_evidence
 from tallybayes.models.documents import TextModel
 from tallybayes.models.table import TableModel, TextTerms
@@ -309,13 +310,15 @@ def top_terms_of_column(
 def _place(classes: NDArray[Any], label: Any) -> int:
     found = np.flatnonzero(classes == label)
     if not found.size:
-        raise ValueError(f"{label!r} is not a class of the model: name one of {classes.tolist()}")
+        raise ValueError(
+            f"{shown(label)} is not a class of the model: name one of {classes.tolist()}"
+        )
     return int(found[0])
 
 
 def _best(terms: list[Any], value: Array, n: int) -> list[tuple[Any, float]]:
     if not isinstance(n, Integral) or n < 0:
-        raise ValueError(f"n is how many terms, a whole number from 0 on, got {n!r}")
+        raise ValueError(f"n is how many terms, a whole number from 0 on, got {shown(n)}")
     best = np.argsort(-value, kind="stable")[: int(n)].tolist()
     return [(terms[i], float(value[i])) for i in best]
 

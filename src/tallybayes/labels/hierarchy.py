@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from tallybayes.errors import shown
 from tallybayes.labels.base import Form, GivenRows, LabelCounter, LabelSets
 from tallybayes.labels.counts import LabelledRows, TermLabels
 from tallybayes.labels.inner import Inner
@@ -195,8 +196,8 @@ class Hierarchy(ClassifierMixin, LabelCounter):  # type: ignore[misc]
             names = []
         if not names or not all(isinstance(name, str) and name for name in names):
             raise ValueError(
-                f"row {row} of y has the label {given!r}: a label is the path of a leaf, such as "
-                f"'animals{self.separator}cats', or a list of its names, none of them empty"
+                f"row {row} of y has the label {shown(given)}: a label is the path of a leaf, "
+                f"such as 'animals{self.separator}cats', or a list of its names, none of them empty"
             )
         return self.separator.join(names)
 
@@ -291,7 +292,8 @@ class Hierarchy(ClassifierMixin, LabelCounter):  # type: ignore[misc]
         whole = isinstance(level, Integral)
         if not whole or not 1 <= int(level) <= tree.depth:
             raise ValueError(
-                f"level is the length of paths, from 1 to {tree.depth} in this tree; got {level!r}"
+                f"level is the length of paths, from 1 to {tree.depth} in this tree; got "
+                f"{shown(level)}"
             )
         return tree.level(int(level))
 
@@ -380,7 +382,7 @@ class Hierarchy(ClassifierMixin, LabelCounter):  # type: ignore[misc]
             return found
         if not isinstance(confidence, Real) or not 0.0 < confidence <= 1.0:
             raise ValueError(
-                f"confidence is a probability above 0 and at most 1, got {confidence!r}"
+                f"confidence is a probability above 0 and at most 1, got {shown(confidence)}"
             )
         tree = self._reading().tree
         of_nodes = (tree.sums @ proba.T).T

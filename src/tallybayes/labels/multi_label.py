@@ -14,7 +14,7 @@ from scipy.special import expit
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from tallybayes.errors import StaleWarning, warn_user
+from tallybayes.errors import StaleWarning, shown, warn_user
 from tallybayes.estimators.base import learning
 from tallybayes.labels.base import Form, GivenRows, LabelCounter, LabelSets
 from tallybayes.labels.counts import ColumnLabels, LabelledRows, TermLabels
@@ -109,8 +109,8 @@ def _labels_of(given: Any, row: int, separator: str | None, whose: str) -> list[
         return []
     if not isinstance(given, Iterable) or isinstance(given, bytes | Mapping):
         raise ValueError(
-            f"y holds {given!r} in row {row}: {whose} takes a list of labels for each row, such as "
-            f"[{given!r}]"
+            f"y holds {shown(given)} in row {row}: {whose} takes a list of labels for each row, "
+            f"such as [{shown(given)}]"
         )
     labels = list(dict.fromkeys(given.tolist() if isinstance(given, np.ndarray) else given))
     for label in labels:
@@ -121,7 +121,7 @@ def _labels_of(given: Any, row: int, separator: str | None, whose: str) -> list[
             )
         if separator is not None and isinstance(label, str) and separator in label:
             raise ValueError(
-                f"row {row} of y has the label {label!r}, which holds the separator "
+                f"row {row} of y has the label {shown(label)}, which holds the separator "
                 f"{separator!r}: choose another separator, or rename the label"
             )
     return labels
@@ -612,7 +612,7 @@ class MultiLabel(LabelCounter):
         known = counts.labels.tolist()
         if label not in known:
             raise ValueError(
-                f"{label!r} is no label of this model, which has {len(known)}: "
+                f"{shown(label)} is no label of this model, which has {len(known)}: "
                 f"{', '.join(map(repr, known[:10]))}{', …' if len(known) > 10 else ''}"
             )
         k = known.index(label)
@@ -839,7 +839,7 @@ class MultiLabel(LabelCounter):
             P(l | x).
         """
         if not isinstance(k, Integral) or k < 1:
-            raise ValueError(f"k is a number of labels from 1 on, got {k!r}")
+            raise ValueError(f"k is a number of labels from 1 on, got {shown(k)}")
         places, odds = self._best(self._to_predict(X), int(k))
         return self._counts.labels[places], expit(odds)
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.errors import IncompatibleTallies
+from tallybayes.errors import IncompatibleTallies, shown
 
 __all__ = [
     "ChangedWeights",
@@ -65,8 +65,8 @@ def by_label(given: Any) -> ClassWeights:
             number = np.nan
         if not 0.0 <= number < np.inf:
             raise ValueError(
-                f"class_weight gives the class {label!r} the weight {weight!r}: a weight is a "
-                "finite number from 0 on"
+                f"class_weight gives the class {shown(label)} the weight {shown(weight)}: a weight "
+                "is a finite number from 0 on"
             )
         if number != 1.0:
             weights[label.item() if isinstance(label, np.generic) else label] = number
@@ -97,7 +97,7 @@ def need_known_labels(given: Any, known: Iterable[Any]) -> None:
 
 
 def _listed(labels: Iterable[Any]) -> str:
-    return ", ".join(sorted(map(repr, labels)))
+    return ", ".join(sorted(map(shown, labels)))
 
 
 def balanced(classes: NDArray[Any], count: Array) -> ClassWeights:

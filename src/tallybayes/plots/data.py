@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.distributions import ClassConditional, Joint
+from tallybayes.errors import shown
 from tallybayes.tables import Empty, Numbers, Table, read_table
 from tallybayes.tables.columns import strings_of
 from tallybayes.validation import label_array
@@ -221,7 +222,7 @@ def two_classes(
     for wanted in (label, against):
         if wanted is not None and wanted not in at:
             raise ValueError(
-                f"{wanted!r} is not a class of the model: name one of {classes.tolist()}"
+                f"{shown(wanted)} is not a class of the model: name one of {classes.tolist()}"
             )
     if label is not None and label == against:
         raise ValueError(f"label and against are both {label!r}: name two classes")

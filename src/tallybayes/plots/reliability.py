@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
 
+from tallybayes.errors import shown
 from tallybayes.plots.data import class_codes, need_classifier
 from tallybayes.plots.style import legend, looks_of, name_axis, need_axes
 from tallybayes.readable import plain
@@ -226,7 +227,7 @@ def _place(classes: NDArray[Any], label: Any) -> int:
     if label is None and known:
         return len(known) - 1
     if label not in known:
-        raise ValueError(f"{label!r} is not a class: name one of {known}")
+        raise ValueError(f"{shown(label)} is not a class: name one of {known}")
     return int(known.index(label))
 
 

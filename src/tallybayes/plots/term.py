@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tallybayes.errors import shown
 from tallybayes.models.weighted import WeightedModel, cell_labels
 from tallybayes.plots.data import need_fitted
 from tallybayes.plots.shapes import bars_from_above, need_count
@@ -224,7 +225,7 @@ class TermDisplay:
             )
         known = estimator.classes_.tolist()
         if label is not None and label not in known:
-            raise ValueError(f"{label!r} is not a class of the model: name one of {known}")
+            raise ValueError(f"{shown(label)} is not a class of the model: name one of {known}")
         k = len(known) - 1 if label is None else known.index(label)
         columns, cells, table, starts = _cells_of(estimator._fitted(), column)
         nats = against_others(table)[:, k].reshape([len(words) for words in cells])

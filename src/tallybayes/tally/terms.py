@@ -550,7 +550,7 @@ class TermCounts:
         if not wrong.any():
             return
         pair = int(np.flatnonzero(wrong)[0])
-        term = self.terms[np.searchsorted(self.start, pair, side="right") - 1]
+        (term,) = self.terms[[np.searchsorted(self.start, pair, side="right") - 1]].tolist()
         label = self.labels.tolist()[self.classes[pair]]
         raise NegativeTally(
             f"{what.format(repr(label), repr(term))} than were counted. Remove only documents "
@@ -722,7 +722,7 @@ class TextCounts(Tally):
         for k in np.flatnonzero(held.documents < 0.0).tolist():
             return int(held.labels[k]), 0, f"{held.documents[k]:.17g} documents"
         for pair in np.flatnonzero(held.counts < 0.0).tolist():
-            term = held.terms[held.pair_terms[pair]]
+            (term,) = held.terms[[held.pair_terms[pair]]].tolist()
             place = int(held.labels[held.classes[pair]])
             return place, 0, f"{held.counts[pair]:.17g} documents that hold the term {term!r}"
         return None
