@@ -124,8 +124,8 @@ class Window:
         """
         if not isinstance(tally, TableTally) or not tally.schema.by_name:
             raise ValueError(
-                "a window holds tallies of columns by name, such as tallybayes.collect gives; got "
-                f"a {type(tally).__name__}"
+                "add takes a tally of columns by name, such as tallybayes.collect gives, and got a "
+                f"{type(tally).__name__}: count(rows, time) counts rows by their column of times"
             )
         tally.need_non_negative("add")
         step = int(np.floor(seconds_of(time) / (3600.0 * self.hours) + ROUNDING))
@@ -179,6 +179,12 @@ class Window:
         ValueError
             If a column is lacking, or a row has no time; the window is then as before.
         """
+        for name, given in (("time", time), ("target", target), ("sample_weight", sample_weight)):
+            if not isinstance(given, str) and (given is not None or name == "time"):
+                raise ValueError(
+                    f"{name} is the name of a column, as each step takes its own rows; got a "
+                    f"{type(given).__name__}: make it a column, such as rows.assign({name}=…)"
+                )
         source, found = rows_of(as_numpy(rows), get_num_threads()), dict[int, TableTally]()
         need_columns([time], list(source.columns()), "column of times,")
         for table in tables_of(source, None, ()):
