@@ -197,6 +197,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     save = outputs.save
     report = outputs.report
+    summary = outputs.summary
 
     def __eq__(self, other: object) -> bool:
         """Whether two models are of one class and hold the same parameters, schema and counts, and

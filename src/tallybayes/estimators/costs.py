@@ -308,3 +308,4 @@ class CostClassifier(ClassifierMixin, MetaClassifier):  # type: ignore[misc]
 
     report = if_inside_has("report")(outputs.report)
     save = if_inside_has("save")(outputs.save)
+    summary = if_inside_has("summary")(outputs.summary)

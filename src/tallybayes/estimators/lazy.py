@@ -447,6 +447,28 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The SQL that the last call ran."""
         return self._answered("statement_")[1]
 
+    def summary(self, max_display: int = 10) -> str:
+        """What the last call counted, in words; see :meth:`NaiveBayes.summary`.
+
+        Parameters
+        ----------
+        max_display : int, default=10
+            How many columns are listed.
+
+        Returns
+        -------
+        str
+            Some lines of text.
+
+        Raises
+        ------
+        AttributeError
+            Before the first question.
+        """
+        from tallybayes.explain.summary import summary_of
+
+        return summary_of(self._answered("summary")[0], max_display, ranks=False)
+
     def __repr__(self) -> str:
         shown = repr(self.source) if isinstance(self.source, str) else type(self.source).__name__
         return f"LazyNaiveBayes({shown}, {self.target!r})"

@@ -1,4 +1,5 @@
-"""Methods of classifiers of rows, and of those that hold one: they write a file, or a page."""
+"""Methods of classifiers of rows, and of those that hold one: they write a file, a page, or a
+summary."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 if TYPE_CHECKING:
     from tallybayes.reporting import Language, Report
 
-__all__ = ["report", "save"]
+__all__ = ["report", "save", "summary"]
 
 
 def _with_its_costs(classifier: Any) -> tuple[Any, Any]:
@@ -112,3 +113,37 @@ def report(
         lang=lang,
         costs=None if costs is None else Costs.read(costs, estimator.classes_),
     )
+
+
+def summary(self: Any, max_display: int = 10) -> str:
+    """The model in words: its classes, what it goes by, and what it leaves out.
+
+    Columns, or pairs of them, are listed by how far they separate the classes, in nats; of text
+    the terms that add most to each class. Figures of quality are those of the fit, of models that
+    measure them: weighted ones, and models of text.
+
+    Parameters
+    ----------
+    max_display : int, default=10
+        How many columns, pairs or classes are listed.
+
+    Returns
+    -------
+    str
+        Some lines of text.
+
+    Raises
+    ------
+    NotFittedError
+        Before the model is fitted.
+    """
+    from tallybayes.explain.summary import summary_of
+
+    estimator, costs = _with_its_costs(self)
+    text = summary_of(estimator._fitted(), max_display)
+    if costs is None:
+        return text
+    from tallybayes.decisions import Costs
+
+    decisions = Costs.read(costs, estimator.classes_).decisions
+    return f"{text}\nDecides by costs: {', '.join(map(str, decisions))}."

@@ -21,7 +21,7 @@ from tallybayes.estimators.base import (
 from tallybayes.estimators.naive_bayes import NaiveBayes, weights_to_choose_on
 from tallybayes.estimators.one_row import RowByRow
 from tallybayes.explain.explanation import Explanation, explanation_of
-from tallybayes.explain.importances import summary_of, term_frame
+from tallybayes.explain.importances import term_frame
 from tallybayes.models.data_warnings import warn_of_rows
 from tallybayes.models.declarations import Declared, Reading
 from tallybayes.models.table import Chosen
@@ -674,19 +674,3 @@ class WeightedNaiveBayes(RowByRow):
         """
         self._fresh()
         return explanation_of(self._weighted(), self._read_rows(X), draw_waterfall)
-
-    def summary(self, max_display: int = 10) -> str:
-        """The model in words: how good it is, what it goes by, and what it leaves out.
-
-        Parameters
-        ----------
-        max_display : int, default=10
-            How many terms are named.
-
-        Returns
-        -------
-        str
-            Some lines of text.
-        """
-        weighting = self._weighting("summary")
-        return summary_of(self._weighted(), weighting, self.classes_, max_display)

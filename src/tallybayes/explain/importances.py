@@ -14,21 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.engines.parts import TakenOut
-from tallybayes.errors import listed
+from tallybayes.models.array import ArrayModel
 from tallybayes.models.table import TableModel
-from tallybayes.models.weighted import WeightedModel, copy_of
-from tallybayes.models.weighting import Weighting
-from tallybayes.scoring import Figures
+from tallybayes.models.weighted import WeightedModel
+from tallybayes.score import Lookup, Quadratic
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table
 from tallybayes.tables.columns import frame, numbers_and_strings
 from tallybayes.tally import CrossMoments, FeatureSums, GridCounts, LevelCounts, TextCounts
 from tallybayes.tally.base import RESIDUE
 
 __all__ = [
-    "UNINFORMATIVE",
+    "array_importances",
     "column_importances",
     "column_tables",
-    "summary_of",
     "term_frame",
     "terms_apart",
 ]
@@ -129,6 +127,36 @@ def column_importances(model: TableModel) -> Array:
     return np.array([found.get(name, 0.0) for name in model.names])
 
 
+def array_importances(model: ArrayModel) -> Array:
+    """The same of a model of arrays, (n_columns,): levels and features that are present or absent
+    are exact; counts and numbers are evaluated at the class means."""
+    parameters, group, rows = model.parameters, model.group, model.tally.classes.count
+    n = max(float(rows.sum()), 1e-300)
+    if isinstance(parameters, Lookup):
+        found = np.zeros(len(parameters.start) - 1)
+        for j, first in enumerate(parameters.start[:-1].tolist()):
+            held = group.counts[:, group.start[j] : group.start[j + 1]].sum(axis=0)
+            scores = parameters.table[:, first : first + len(held)]
+            found[j] = held @ _apart(scores.T) / n
+        return found
+    if isinstance(parameters, Quadratic):
+        found = np.zeros(parameters.mean.shape[1])
+        means = group.mean_and_squares()[0]
+        for k in np.flatnonzero(rows > 0.0).tolist():
+            z = (means[k] - parameters.mean) * parameters.scale
+            found += rows[k] / n * _apart((np.log(parameters.scale) - z**2).T)
+        return found
+    mean: Array = group.sums.sum(axis=0) / n
+    weights = parameters.weights
+    if parameters.threshold is None:
+        return mean * _apart(weights.T)
+    absent = -np.logaddexp(0.0, weights)
+    if parameters.required is not None:
+        absent = np.where(parameters.required, -np.inf, 0.0)
+    present = weights if parameters.required is not None else absent + weights
+    return mean * _apart(present.T) + (1.0 - mean) * _apart(absent.T)
+
+
 def terms_apart(model: TableModel) -> dict[str, float]:
     """How far each term moves the scores of the classes apart, in nats, on average over rows: the
     columns and pairs of a weighted model, by what they add, and the columns of others."""
@@ -169,11 +197,6 @@ def _frame(model: TableModel, name: str, entries: Any, values: Array) -> Any:
     return frame(held)
 
 
-# ---- A weighted model in readable form: its tables as frames, and a summary in words -------------
-UNINFORMATIVE = "No column predicts the class better than chance"
-MIN_NATS = 0.005  # nats below which a term is not worth reporting
-
-
 def term_frame(model: WeightedModel, t: int, names: tuple[str, ...], labels: list[str]) -> Any:
     """A term's table as a frame: its cells, and what each adds to each class, in nats."""
     words = map(list, zip(*product(*model.words_of(t)), strict=True))
@@ -181,88 +204,3 @@ def term_frame(model: WeightedModel, t: int, names: tuple[str, ...], labels: lis
     for k, label in enumerate(labels):
         held[f"{label} (class)" if label in held else label] = model.score.tables[t][:, k].copy()
     return frame(held)
-
-
-def summary_of(
-    model: WeightedModel, weighting: Weighting, classes: NDArray[Any], max_terms: int
-) -> str:
-    """The model in words."""
-    figures, names, score = weighting.figures, weighting.names, model.score
-    n_columns, labels = len(score.columns), [str(label) for label in classes.tolist()]
-    order = np.argsort(-weighting.apart, kind="stable").tolist()
-    speaking = [t for t in order if weighting.apart[t] >= MIN_NATS]
-    joint = [len(weighting.pairs[t - n_columns]) for t in speaking if t >= n_columns]
-    counts = {"pair": joint.count(2), "triple": joint.count(3)}
-    kinds = [f"{n} {kind}{'s' * (n > 1)}" for kind, n in counts.items() if n]
-    and_pairs = f"{', ' if len(kinds) > 1 else ' and '}{' and '.join(kinds)} of columns"
-    lines = [
-        f"{len(labels)} classes ({listed(labels, 6)}), predicted from "
-        f"{len(speaking) - len(joint)} of {n_columns} columns{and_pairs if joint else ''}.",
-        _quality(figures),
-    ]
-    if not speaking and not score.text_parts:
-        lines.append(f"{UNINFORMATIVE}: every prediction is the most frequent class.")
-    smooth = weighting.learned.smooth
-    if speaking and smooth is not None:
-        of_pairs = " and pairs" if smooth.pairs else ""
-        lines.append(f"Smooth functions of columns{of_pairs} have {smooth.share:.0%} of the model.")
-    if figures.log_loss_increase is not None:
-        lines.append(
-            f"Pruned: the log-loss is {figures.log_loss_increase:.4f} nats a row higher than "
-            "before."
-        )
-    if model.chosen.stale:
-        lines.append("The counts have changed since the weights were learned: call reweight(X, y).")
-    if speaking:
-        lines.append("Terms, by how far they separate the classes in the mean row (nats):")
-    for place, t in enumerate(speaking[:max_terms], 1):
-        lines.append(
-            f"{place:3}. {names[t]}: {weighting.apart[t]:.2f}. {_strongest_cells(model, t, labels)}"
-        )
-    if len(speaking) > max_terms:
-        lines.append(f"     … and {len(speaking) - max_terms} more.")
-    if weighting.text is not None:
-        text = weighting.text
-        figures_of_text = zip(text.names, text.apart.tolist(), text.weights.tolist(), strict=True)
-        each = [
-            f"{name}: {apart:.2f} (weight {weight:.2f})" for name, apart, weight in figures_of_text
-        ]
-        lines.append(f"Text, by the same measure: {listed(each, max_terms)}.")
-    silent = []
-    for t in order:
-        if t < n_columns and weighting.apart[t] < MIN_NATS:
-            copy = copy_of(weighting, t)
-            silent.append(f"{names[t]} ({copy})" if copy else names[t])
-    if silent:
-        lines.append(f"Columns that add nothing by themselves: {listed(silent, 12)}.")
-    return "\n".join(lines)
-
-
-def _quality(figures: Figures) -> str:
-    """How good a model is, in words."""
-    how = " left out of the whole fit" if figures.left_out else ", each predicted by the others"
-    right, loss = f"{figures.accuracy:.1%}", f"{figures.log_loss:.4f}"
-    if figures.accuracy_se is not None and figures.log_loss_se is not None:
-        right += f" ± {figures.accuracy_se:.1%}"
-        loss += f" ± {figures.log_loss_se:.4f}"
-    return (
-        f"On {figures.rows:,.10g} rows{how}: {right} right, log-loss {loss} nats a row (by class "
-        f"frequencies alone: {figures.prior_log_loss:.4f})."
-    )
-
-
-def _strongest_cells(model: WeightedModel, t: int, labels: list[str]) -> str:
-    """The cell of a term that favours a class most, and the one for the class it favours least
-    often."""
-    table, columns = model.score.tables[t], model.score.columns
-    words = [" with ".join(parts) for parts in product(*model.words_of(t))]
-    if t < len(columns):
-        held = columns[t].counts.sum(axis=1)
-        table = np.where(held[:, None] > 0.0, table, 0.0)
-    best = np.argmax(table.max(axis=1))
-    k = int(table[best].argmax())
-    stated = f"{words[best]} favours {labels[k]} ({table[best, k]:+.2f})"
-    others = np.where(np.arange(table.shape[1]) == k, -np.inf, table)
-    against = np.argmax(others.max(axis=1))
-    c = int(others[against].argmax())
-    return f"{stated}, {words[against]} for {labels[c]} ({table[against, c]:+.2f})."

@@ -335,6 +335,43 @@ class LabelCounter(MetaClassifier):
         """Rows, or weight, of each label, float64 (n_labels,)."""
         return self._held.rows_of_labels.copy()
 
+    def summary(self, max_display: int = 10) -> str:
+        """The model in words: its labels, with their rows and thresholds.
+
+        Parameters
+        ----------
+        max_display : int, default=10
+            How many labels are listed, those of the most rows.
+
+        Returns
+        -------
+        str
+            Some lines of text. ``label(l).summary()`` of a MultiLabel tells what a label goes by.
+
+        Raises
+        ------
+        NotFittedError
+            Before the model is fitted.
+        ValueError
+            If it holds no rows.
+        """
+        from tallybayes.explain.summary import numbered
+        from tallybayes.readable import plain
+
+        counts = self._with_rows()
+        rows, labels = counts.rows_of_labels, counts.labels.tolist()
+        thresholds = getattr(self, "thresholds_", None)
+        entries = []
+        for k in np.argsort(-rows, kind="stable").tolist():
+            above = "" if thresholds is None else f", predicted above {thresholds[k]:.1%}"
+            share = rows[k] / counts.rows
+            entries.append(f"{plain(labels[k])}: {rows[k]:,.10g} ({share:.1%}){above}")
+        head = (
+            f"{type(self).__name__} of {type(self.model).__name__}: {len(labels):,} labels, "
+            f"{counts.rows:,.10g} rows, {rows.sum() / counts.rows:.2f} labels a row."
+        )
+        return "\n".join([head, *numbered("Labels, by their rows:", entries, max_display)])
+
     def _plain(self, plain_of: Plain) -> tuple[dict[str, Any], FileTree]:
         """Header and arrays of a model file; `plain_of` gives those of the classifier inside."""
         return plain_model(self, plain_of)
