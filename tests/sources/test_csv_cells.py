@@ -194,6 +194,17 @@ def test_records_end_at_newlines_outside_quotes(text):
         assert last_record_end(text, delimiter) == ends(text, delimiter)
 
 
+@pytest.mark.parametrize("last", ['"', 'a"', '"a"', '""', '"a""b"', '"a"b"', " "])
+@pytest.mark.parametrize("end", ["", "\n", "\r\n", "\n\n"])
+def test_the_last_row_ends_with_the_file_unless_a_quote_is_open(path, last, end):
+    path.write_bytes(f"a,b\n1,2\n3,{last}{end}".encode())
+    if last == '"':
+        with pytest.raises(SourceError, match="line 3: a quote opens"):
+            read(CsvFile(str(path)))
+    else:
+        assert len(read(CsvFile(str(path)))["a"][1]) == 2
+
+
 @given(COLUMNS, st.sampled_from(["\n", "\r\n"]), st.integers(1, 200), st.booleans())
 def test_blocks_are_the_text_cut_at_records(columns, end, size, mark):
     text = written(columns, ",", end, 3).encode()
@@ -237,6 +248,10 @@ def test_faults_name_their_line(path):
     open_quote = refused(path, "\n".join(["a,b,c", *rows, '20,"y,z', *rows[:3]]))
     assert "line 42 has" in open_quote
     assert "is a quote not closed?" in open_quote
+    for end in ("", "\n", "\r\n"):  # the fields are as many as the header's
+        for after in ("", "\n21,y,z\n22,y,z"):
+            message = refused(path, "\n".join(["a,b,c", *rows, f'20,y,"z{after}{end}']))
+            assert message.startswith("t.csv, line 42: a quote opens a field of this row")
     latin = "\n".join(["a,b", *["1,x"] * 30, "2,é"]).encode("latin-1")
     assert refused(path, latin).startswith("t.csv is not utf-8 text: name its encoding")
     chinese = "日期,天气,气温\n1,2,3\n".encode("gb18030")  # names that all become \ufffd\ufffd

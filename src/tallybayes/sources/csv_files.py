@@ -403,7 +403,8 @@ def blocks(name: str, read: Callable[[int], bytes], dialect: Dialect, size: int)
     Raises
     ------
     SourceError
-        If a record is longer than 64 MB, or the bytes are not of the dialect's encoding.
+        If a record is longer than 64 MB, a quote is open at the end, or the bytes are not of the
+        dialect's encoding.
     """
     delimiter = dialect.in_file.encode()
     rest, line, begins = b"", 1, True
@@ -431,9 +432,14 @@ def blocks(name: str, read: Callable[[int], bytes], dialect: Dialect, size: int)
                 f"{MAX_RECORD_BYTES >> 20} MB: is a quote not closed?"
             )
     skipped = _before_header(rest, dialect.skip) if begins else 0
-    if rest[skipped:]:
+    if text := rest[skipped:]:
         line += _lines(rest[:skipped])
-        yield block(rest[skipped:])
+        if last_record_end(text + b"\n", delimiter) <= len(text):  # rows would be one field
+            raise SourceError(
+                f"{name}, line {line:,}: a quote opens a field of this row and is not closed up to "
+                'the end of the file: close it, or write a quote within a field as ""'
+            )
+        yield block(text)
 
 
 def _utf8(name: str, read: Callable[[int], bytes], encoding: str, size: int) -> Iterator[bytes]:
