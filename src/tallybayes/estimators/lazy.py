@@ -26,7 +26,7 @@ from tallybayes.estimators.naive_bayes import NaiveBayes
 from tallybayes.explain.explanation import Explanation, explanation_of
 from tallybayes.families.choice import UNDECLARED
 from tallybayes.models.class_weights import by_class, by_label, resolved
-from tallybayes.models.data_warnings import Watched, warn_of_odd_values
+from tallybayes.models.data_warnings import Watched, warn_of_odd_values, warn_of_unknown_keys
 from tallybayes.models.declarations import Declared, Reading, declared, names_declared
 from tallybayes.models.rows import Held, Names, arranged, as_scored
 from tallybayes.models.table import TableModel
@@ -631,12 +631,14 @@ def counts_needed(
     return levels | numbers
 
 
-def table_asked(rows: Any, columns: Sequence[str]) -> Table:
+def table_asked(rows: Any, columns: Sequence[str], warned: set[Hashable]) -> Table:
     """The rows of the question; those of an array have the source's columns in their order."""
     table = read_table(rows, get_num_threads())
     if not table.n_rows:
         raise ValueError("no row is asked about: give at least one")
     if table.named:
+        if isinstance(rows, list | tuple):
+            warn_of_unknown_keys(rows, columns, warned)
         return table
     if len(table.columns) != len(columns):
         raise ValueError(
@@ -666,7 +668,7 @@ def rows_asked(
     warned : set
         What was warned of.
     """
-    table = table_asked(rows, list(columns))
+    table = table_asked(rows, list(columns), warned)
     holds = {
         name: Held(numbers=True, dates=column.kind == "date")
         if what.reads.get(name) == "numbers"
@@ -760,7 +762,7 @@ class RowsAsked:
         need_names(there, target, given)
         need_families(given)
         columns = [name for name in there if name != target]
-        table = table_asked(rows, columns)
+        table = table_asked(rows, columns, warned)
         records = isinstance(rows, list | tuple)
         unread: set[str] = set()
         if parameters["missing"] == "ignore":

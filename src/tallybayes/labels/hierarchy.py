@@ -18,7 +18,7 @@ from tallybayes.labels.base import Form, GivenRows, LabelCounter, LabelSets
 from tallybayes.labels.counts import LabelledRows, TermLabels
 from tallybayes.labels.inner import Inner
 from tallybayes.labels.tree import Tree, shrink
-from tallybayes.validation import labels_and_codes
+from tallybayes.validation import is_missing_label, labels_and_codes
 
 __all__ = ["Hierarchy"]
 
@@ -165,6 +165,8 @@ class Hierarchy(ClassifierMixin, LabelCounter):  # type: ignore[misc]
 
     def _path(self, given: Any, row: int) -> str:
         """The label of a row as the path of its leaf."""
+        if not isinstance(given, Iterable) and is_missing_label(given):
+            raise ValueError(f"row {row} of y has no label: drop such rows from X and y")
         if self.tree is not None and isinstance(given, str):
             if given in self.tree.values():
                 below = next(name for name, above in self.tree.items() if above == given)

@@ -14,7 +14,7 @@ import pytest
 
 from tallybayes import LazyNaiveBayes, NaiveBayes
 from tallybayes.engines.sql import Bound, Written
-from tallybayes.errors import IncompatibleTallies, UnseenLevel
+from tallybayes.errors import IncompatibleTallies, UnseenLevel, UnseenWarning
 from tallybayes.families import Bernoulli, Binned, Categorical, Dirichlet, Gaussian, Poisson
 from tallybayes.families.choice import UNDECLARED
 from tallybayes.sources.databases import quoted
@@ -200,6 +200,18 @@ def test_numbers_that_cannot_be_counted():
         ask(FRAME, "y", rows=[{"n": np.inf}])
     with pytest.raises(ValueError, match="the string 'much'"):
         ask(FRAME, "y", rows=[{"n": "much"}])
+
+
+@pytest.mark.parametrize("kind", ["frame", "file"])
+def test_a_row_without_a_key_of_the_source_is_warned_of_once(kind, tmp_path):
+    source = pd.DataFrame({"level": ["a", "b"], "y": [0, 1]})
+    if kind == "file":
+        source.to_csv(tmp_path / "rows.csv", index=False)
+        source = str(tmp_path / "rows.csv")
+    lazy = LazyNaiveBayes(source, "y")
+    with pytest.warns(UnseenWarning, match="row 1: none of its keys is a column"):
+        lazy.predict([{"level": "a"}, {"Level": "a"}])
+    lazy.predict([{"Level": "a"}])
 
 
 def test_a_level_that_is_not_declared():
