@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 import tallybayes as tb
+from estimators.containers.column_types import COLUMN_TYPES, KINDS, NUMBERS_AS_WORDS, page
 from tallybayes.errors import LeftOutWarning, MixedColumnWarning
-from tallybayes.testing.column_types import COLUMN_TYPES, KINDS, NUMBERS_AS_WORDS, page
 from tallybayes.text import CountVectorizer
 
 DOCS = Path(__file__).parents[3] / "docs"

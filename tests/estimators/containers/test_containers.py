@@ -1,7 +1,7 @@
 """Rows, labels and weights mean the same in every container, for every method of every estimator.
 
-Each container of :mod:`tallybayes.testing.containers` is given to each method that takes rows, and
-the answers are those for the same values in lists.
+Each container of ``every_container.py`` is given to each method that takes rows, and the answers
+are those for the same values in lists.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pytest
 from scipy import sparse
 
 import tallybayes as tb
-from tallybayes.testing.containers import CONTAINERS
+from estimators.containers.every_container import CONTAINERS
 from tallybayes.text import CountVectorizer
 
 N = 18

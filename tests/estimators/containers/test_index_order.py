@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import tallybayes as tb
+from estimators.containers.every_container import INDEXES
 from tallybayes.errors import IndexOrderWarning
-from tallybayes.testing.containers import INDEXES
 
 N = 12
 X = pd.DataFrame({"a": [i % 3 for i in range(N)], "b": [i % 5 for i in range(N)]})

@@ -397,8 +397,8 @@ COLUMN_TYPES: list[ColumnType] = [*OF_PANDAS, *OF_POLARS, *OF_ARROW]
 # ---- the page ------------------------------------------------------------------------------------
 HEAD = (
     "# What a column is read as",
-    "`tools/column_types.py` writes this page from `tallybayes.testing.column_types`, and tests "
-    "check each cell, with and without a missing value, for learning and predicting.",
+    "`tools/column_types.py` writes this page from `tests/estimators/containers/column_types.py`, "
+    "and tests check each cell, with and without a missing value, for learning and predicting.",
     "A missing value of any type is missing: `NaiveBayes`, `WeightedNaiveBayes` and "
     "`LazyNaiveBayes` leave it out of the product, the classes of arrays refuse it as NaN by row "
     "and column, and `TextNB` and `CountVectorizer` refuse it by the number of the document. "
