@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import csv
-import importlib.util
 import json
 import tempfile
 from collections import Counter
@@ -16,7 +15,6 @@ from functools import cache
 from pathlib import Path
 
 import duckdb
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,14 +25,10 @@ import pytest
 import tallybayes
 from servers.postgres import server
 from servers.spark import on_spark, session
-from tallybayes.engines.contract import Labels, Sampler, merged_tables
-from tallybayes.engines.memory import MemoryEngine
 from tallybayes.engines.registry import engine_named
 from tallybayes.sources.batches import Batches
 
 ENGINES = [
-    "memory",
-    "pandas",
     "duckdb",
     "duckdb view",
     "sheets",
@@ -42,7 +36,6 @@ ENGINES = [
     "parquet",
     "row groups",
     "arrow files",
-    "polars",
     "lazy frame",
     "dataset",
     "duckdb sql text",
@@ -101,17 +94,11 @@ class Sheet:
         size = max(1, -(-table.num_rows // parts))
         self.parts = [table.slice(i, size) for i in range(0, max(1, table.num_rows), size)]
 
-    def whole(self) -> pa.Table:
-        return pa.concat_tables(self.parts)
-
 
 class Sheets:
-    """An engine for tables in parts: each is counted by itself, and the tallies are merged."""
+    """An engine for tables in parts, which it gives to the engine of streams one by one."""
 
     name = "sheets"
-
-    def __init__(self) -> None:
-        self._each = MemoryEngine()
 
     def reads(self, source):
         return isinstance(source, Sheet)
@@ -120,40 +107,23 @@ class Sheets:
         return source
 
     def columns(self, source):
-        return self._each.columns(source.whole())
+        return self._batches(source).columns()
 
     def collect(self, what, source, target):
-        assert not isinstance(target, Labels)
-        some_levels = what.columns is not None and any(
-            getattr(how, "only", None) is not None for how in what.columns.values()
-        )
-        if some_levels or any(part.num_rows == 0 for part in source.parts):
-            return self._each.collect(what, source.whole(), target)  # such parts do not merge
-        tally, *more = [self._each.collect(what, part, target) for part in source.parts]
-        for part in more:
-            tally = merged_tables(tally, part)
-        return tally
+        return engine_named("stream").collect(what, self._batches(source), target)
 
-    def fold(self, source, each, merge, *, max_rows=0, **how):
-        sampler, total = Sampler(max_rows), None
-        for part in source.parts:
-            found, rows = self._each.fold(part, each, merge, max_rows=None, **how)
-            if found is None:
-                continue
-            total = found if total is None else merge(total, found)
-            for kept in rows:
-                sampler.add(kept, part.num_rows)
-        return total, sampler.parts()
+    def fold(self, source, each, merge, **how):
+        return engine_named("stream").fold(self._batches(source), each, merge, **how)
+
+    def _batches(self, source):
+        def batches():
+            return (batch for part in source.parts for batch in part.to_batches())
+
+        return Batches(source.parts[0].schema, batches, "the sheets", False)
 
 
 def source_of(engine: str, table: pa.Table):
     """The same rows as a source of an engine, and the engine."""
-    if engine == "memory":
-        return MemoryEngine(), table
-    if engine == "pandas":
-        return engine_named("memory"), frame_of(table)
-    if engine == "polars":
-        return engine_named("memory"), pl.from_arrow(table)
     if engine == "sheets":
         return Sheets(), Sheet(table, 3)
     if engine == "spark":
@@ -279,9 +249,3 @@ STREAMS = {
     "duckdb file": _database_file,
     "postgres": _postgres,
 }
-
-
-def frame_of(table: pa.Table) -> pd.DataFrame:
-    """A pandas frame with the columns' types kept as they are."""
-    assert importlib.util.find_spec("pandas")
-    return table.to_pandas(types_mapper=pd.ArrowDtype)

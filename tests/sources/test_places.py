@@ -21,9 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tallybayes.engines.contract import Counting
-from tallybayes.engines.memory import MemoryEngine
-from tallybayes.engines.stream import StreamEngine
+import tallybayes
 from tallybayes.errors import SourceError
 from tallybayes.sources.files import source_of
 
@@ -34,7 +32,6 @@ CSV = "a,n,y\n" + "x,1,1\nz,,0\nx,3,1\n,4,0\n" * 50
 JSONL = (
     '{"a":"x","n":1,"y":1}\n{"a":"z","y":0}\n{"a":"x","n":3,"y":1}\n{"a":null,"n":4,"y":0}\n' * 50
 )
-EXPECTED = MemoryEngine().collect(Counting(), ROWS, "y")
 
 
 def zstd(data):
@@ -45,7 +42,10 @@ PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst":
 
 
 def collected(source):
-    return StreamEngine().collect(Counting(), source, "y")
+    return tallybayes.collect(source, "y")
+
+
+EXPECTED = collected(ROWS)
 
 
 # ---- packed files --------------------------------------------------------------------------------
@@ -117,9 +117,9 @@ def test_files_of_fsspec(memory, name):
 
 
 def test_folders_and_patterns_of_fsspec(memory):
-    five = MemoryEngine().collect(Counting(), pa.concat_tables([ROWS] * 5), "y")
+    five = collected(pa.concat_tables([ROWS] * 5))
     assert collected(memory) == five
-    two = MemoryEngine().collect(Counting(), pa.concat_tables([ROWS] * 2), "y")
+    two = collected(pa.concat_tables([ROWS] * 2))
     assert collected(f"{memory}/t.csv*") == two
     for place, message in (
         (f"{memory}/none.csv", r"memory://tally/none\.csv: there is no such file"),
@@ -269,9 +269,9 @@ def test_files_of_an_object_store(bucket, name):
 
 
 def test_folders_and_patterns_of_an_object_store(bucket):
-    five = MemoryEngine().collect(Counting(), pa.concat_tables([ROWS] * 5), "y")
+    five = collected(pa.concat_tables([ROWS] * 5))
     assert collected(bucket) == five
-    two = MemoryEngine().collect(Counting(), pa.concat_tables([ROWS] * 2), "y")
+    two = collected(pa.concat_tables([ROWS] * 2))
     assert collected(f"{bucket}/t.csv*") == two
     with pytest.raises(SourceError, match=r"s3://bucket/data/none\.csv: there is no such file"):
         collected(f"{bucket}/none.csv")

@@ -18,11 +18,8 @@ import pytest
 
 import tallybayes
 from tallybayes import NaiveBayes, WeightedNaiveBayes
-from tallybayes.engines.contract import Counting, CountLevels
-from tallybayes.engines.memory import MemoryEngine
-from tallybayes.engines.stream import StreamEngine
 from tallybayes.errors import LeftOutWarning, MixedColumnWarning, SourceError
-from tallybayes.families import Poisson
+from tallybayes.families import Categorical, Poisson
 from tallybayes.sources.files import is_source, source_of, source_of_paths
 from tallybayes.tables import Strings
 
@@ -31,8 +28,8 @@ CSV = "a,n,y\nx,1,1\nz,,0\nx,3,1\n,4,1\n"
 JSONL = '{"a":"x","n":1,"y":1}\n{"a":"z","y":0}\n{"a":"x","n":3,"y":1}\n{"a":null,"n":4,"y":1}\n'
 
 
-def collected(source, what=None):
-    return StreamEngine().collect(what or Counting(), source, "y")
+def collected(source, columns="auto"):
+    return tallybayes.collect(source, "y", columns)
 
 
 @pytest.fixture
@@ -51,7 +48,7 @@ def folder(tmp_path):
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.csv", "t.tsv", "t.jsonl", "t.csv.gz"])
 def test_every_format_gives_the_same_tally(folder, name):
-    assert collected(folder / name) == MemoryEngine().collect(Counting(), ROWS, "y")
+    assert collected(folder / name) == collected(ROWS)
 
 
 def test_folders_patterns_and_lists_are_their_files_in_order(folder):
@@ -59,15 +56,15 @@ def test_folders_patterns_and_lists_are_their_files_in_order(folder):
     (folder / ".crc").mkdir()
     (folder / ".crc" / "t.csv").write_text("nothing")
     (folder / "notes.md").write_text("nothing")
-    six = MemoryEngine().collect(Counting(), pa.concat_tables([ROWS] * 6), "y")
+    six = collected(pa.concat_tables([ROWS] * 6))
     assert collected(folder) == six
     assert collected(str(folder / "t.*")) == six
-    two = MemoryEngine().collect(Counting(), pa.concat_tables([ROWS] * 2), "y")
+    two = collected(pa.concat_tables([ROWS] * 2))
     assert collected([folder / "t.csv", str(folder / "t.parquet")]) == two
 
 
 def test_readers_and_iterators_are_read_once(folder):
-    expected = MemoryEngine().collect(Counting(), ROWS, "y")
+    expected = collected(ROWS)
     reader = source_of(pa.RecordBatchReader.from_batches(ROWS.schema, ROWS.to_batches()))
     assert collected(reader) == expected
     with pytest.raises(SourceError, match="only once"):
@@ -114,7 +111,7 @@ def test_labels_of_text_are_what_all_of_them_are(tmp_path):
 
 def test_declared_levels_are_as_they_are_written(tmp_path):
     (tmp_path / "t.csv").write_text("zip,y\n01234,a\n1234,b\n")
-    declared = collected(tmp_path / "t.csv", Counting({"zip": CountLevels()}))
+    declared = collected(tmp_path / "t.csv", {"zip": Categorical()})
     assert declared.schema.groups[0].levels[0].tolist() == ["01234", "1234"]
     read = collected(tmp_path / "t.csv")
     assert [group.kind for group in read.schema.groups] == ["moments", "grid"]
@@ -134,16 +131,18 @@ def test_a_column_of_dates_that_holds_something_else_is_read_again(tmp_path):
 def test_numbers_in_one_file_and_strings_in_another_are_both_counted(tmp_path):
     pq.write_table(pa.table({"x": [1.0, 2.0], "y": [0, 1]}), tmp_path / "a.parquet")
     pq.write_table(pa.table({"x": ["u", None], "y": [0, 1]}), tmp_path / "b.parquet")
-    assert [g.kind for g in collected(tmp_path).schema.groups] == ["moments", "grid", "levels"]
+    with pytest.warns(MixedColumnWarning, match="numbers in 2 rows and strings in 1"):
+        tally = collected(tmp_path)
+    assert [g.kind for g in tally.schema.groups] == ["moments", "grid", "levels"]
 
 
 def test_nested_columns_are_left_out_and_said_so(tmp_path):
     table = ROWS.append_column("tags", pa.array([["p"], [], None, ["q", "r"]]))
     pq.write_table(table, tmp_path / "t.parquet")
     with pytest.warns(LeftOutWarning, match=r"'tags' is of the type list<.*>"):
-        assert collected(tmp_path) == MemoryEngine().collect(Counting(), ROWS, "y")
+        assert collected(tmp_path) == collected(ROWS)
     with pytest.raises(SourceError, match=r"'tags'.*unpack it or leave it out"):
-        collected(tmp_path, Counting({"tags": CountLevels()}))
+        next(source_of(tmp_path).parts(["tags", "y"])).read()
 
 
 def test_nested_keys_of_json_lines_are_left_out_and_said_so(tmp_path):
@@ -157,14 +156,14 @@ def test_nested_keys_of_json_lines_are_left_out_and_said_so(tmp_path):
     source = source_of(path)
     assert source.columns()["tags"].kind is source.columns()["deep"].kind is None
     with pytest.warns(LeftOutWarning, match="'(tags' holds an array|deep' holds an object)"):
-        assert collected(path) == MemoryEngine().collect(Counting(), expected, "y")
+        assert collected(path) == collected(expected)
     with pytest.raises(SourceError, match=r"line 1: 'tags' holds \[\"p\"\].*unpack it"):
-        collected(path, Counting({"tags": CountLevels()}))
+        next(source_of(path).parts(["tags", "y"])).read()
     with (
         pytest.warns(LeftOutWarning, match="'tags' holds an array"),
         pytest.raises(SourceError, match=r"line 2: 'deep' holds"),
     ):
-        StreamEngine().collect(Counting(), path, "deep")
+        tallybayes.collect(path, "deep")
 
 
 def test_a_nested_value_in_a_later_block_is_an_error(tmp_path):
@@ -224,9 +223,11 @@ def test_files_of_other_columns_are_refused(tmp_path):
 def test_missing_labels_columns_and_rows_are_refused(folder):
     for name in ("t.parquet", "t.csv"):
         with pytest.raises(ValueError, match="'target'"):
-            StreamEngine().collect(Counting(), folder / name, "target")
-        with pytest.raises(ValueError, match=r"1 rows of the evidence have no label"):
-            StreamEngine().collect(Counting(), folder / name, "a")
+            tallybayes.collect(folder / name, "target")
+        with pytest.raises(
+            ValueError, match=r"1 rows of the evidence have no label|row 3 has no label"
+        ):
+            tallybayes.collect(folder / name, "a")
     pq.write_table(ROWS.slice(0, 0), folder / "t.parquet")
     with pytest.raises(ValueError, match="no rows"):
         collected(folder / "t.parquet")
@@ -244,7 +245,7 @@ def test_a_pipe_is_a_source_that_is_read_once(tmp_path, content):
         writing = pool.submit((tmp_path / "pipe").write_text, content)
         source = source_of(tmp_path / "pipe")
         assert list(source.columns()) == ["a", "n", "y"]
-        assert collected(source) == MemoryEngine().collect(Counting(), ROWS, "y")
+        assert collected(source) == collected(ROWS)
         assert writing.result() == len(content)
     with pytest.raises(SourceError, match="only once, and has been"):
         collected(source)

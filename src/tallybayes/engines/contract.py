@@ -9,14 +9,14 @@ get the same from every engine. An engine knows no family and no estimator.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.errors import UnseenLevel
-from tallybayes.schema import Columns, Kind
+from tallybayes.schema import Columns
 from tallybayes.tables import Table
 from tallybayes.tally import (
     ClassCounts,
@@ -63,31 +63,28 @@ class CountLevels:
 
     Parameters
     ----------
-    only : list of str, optional
+    only : list of str
         The levels that are counted each; all others together, as of
-        :class:`~tallybayes.schema.SomeLevels`. None: each level that occurs.
+        :class:`~tallybayes.schema.SomeLevels`.
     closed : bool
         Whether a level that is not in `only` is an error.
     """
 
-    only: list[str] | None = None
+    only: list[str]
     closed: bool = False
 
 
 @dataclass(frozen=True)
 class CountNumbers:
-    """A column whose values are counted as numbers.
+    """A column of numbers, of which moments are counted.
 
     Parameters
     ----------
     non_negative : bool
         Whether a negative number is an error.
-    grid : bool
-        Whether grid counts are wanted beside the moments.
     """
 
     non_negative: bool = False
-    grid: bool = True
 
 
 @dataclass(frozen=True)
@@ -111,25 +108,18 @@ class Counting:
 
     Parameters
     ----------
-    columns : mapping, optional
-        By name, how each column is counted; others are not. None: every column but the target and
-        the weight, by what it holds.
-    together : mapping of tuple of str to {"sums", "cross"}
-        Groups of columns whose sums, or cross moments, are counted, in place of each by itself.
+    columns : mapping
+        By name, how each column is counted; others are not.
     where : sequence of Condition
         What rows have to meet to be counted.
-    weight : str, optional
-        The column of the rows' weights.
     """
 
-    columns: Mapping[str, CountLevels | CountNumbers] | None = None
-    together: Mapping[tuple[str, ...], Kind] = field(default_factory=dict)
+    columns: Mapping[str, CountLevels | CountNumbers]
     where: Sequence[Condition] = ()
-    weight: str | None = None
 
 
 class Labels(NamedTuple):
-    """The classes of rows in memory, in place of a column's name.
+    """The classes of rows in memory.
 
     Parameters
     ----------
@@ -200,9 +190,9 @@ class Engine(Protocol):
     def columns(self, source: Any) -> dict[str, SourceColumn]:
         """The columns by name, without a row read."""
 
-    def collect(self, what: Counting, source: Any, target: str | Labels) -> TableTally:
-        """The tally of the rows; `target` is the column of the class, or for rows in memory their
-        labels. A row without a label, and a source without a row, is an error."""
+    def collect(self, what: Counting, source: Any, target: str) -> TableTally:
+        """The tally of the rows; `target` is the column of the class. A row without a label, and a
+        source without a row, is an error."""
 
     def fold(
         self,

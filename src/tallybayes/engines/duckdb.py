@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from glob import has_magic
 from threading import local
 from typing import Any
@@ -20,7 +19,6 @@ from tallybayes.engines.contract import (
     Counting,
     CountLevels,
     CountNumbers,
-    Labels,
     R,
     class_array,
     need_columns,
@@ -40,27 +38,23 @@ from tallybayes.engines.sql import (
     Values,
     Written,
     count_statement,
-    grid_sizes_statement,
-    grid_statement,
 )
 from tallybayes.engines.stream import StreamEngine
-from tallybayes.errors import LeftOutWarning, warn_user
 from tallybayes.schema import Columns
 from tallybayes.sources.databases import OwnDatabase, library, need_one_select, quoted_path
 from tallybayes.sources.files import is_in_duckdb, is_relation
 from tallybayes.tables import Table
 from tallybayes.tables.for_databases import for_database
-from tallybayes.tally import ClassCounts, GridCounts, Moments, TableTally
-from tallybayes.tally.numbers import BUDGET
+from tallybayes.tally import ClassCounts, Moments, TableTally
 from tallybayes.tally.table import Group, level_group, some_levels_group
 
-__all__ = ["DuckDBEngine", "DuckDBSource", "for_database", "grid_of", "tally_of"]
+__all__ = ["DuckDBEngine", "DuckDBSource", "tally_of"]
 
 Array = NDArray[np.float64]
 
 
 # ---- the source: it is read anew each time -------------------------------------------------------
-BATCH_ROWS = 1 << 17  # rows that are scored at once
+BATCH_ROWS = 1 << 17  # rows that are read at once
 
 SOURCE_NAME = "tallybayes_source"  # what a frame or a relation is called in a statement
 QUERY = re.compile(r'\s*(\(|(select|from|with|values|table|pivot|unpivot)[\s("*])', re.IGNORECASE)
@@ -311,16 +305,27 @@ class DuckDBSource:
         ValueError
             Where DuckDB refuses the statement.
         """
+        given = [value for condition in where for value in condition.values]
         with self._opened() as opened:
-            return self._relation(opened, write, where).fetchall()  # type: ignore[no-any-return]
+            if opened.connection is None and given:
+                raise ValueError(
+                    "a condition on a relation takes no values for ?: write them into it, or "
+                    "filter the relation"
+                )
+            bound = Bound(given)
+            values: Values = Written() if opened.connection is None else bound
+            self.statement = text = write(opened.text, opened.once, values)
+            need_one_select(text, MUST_BE_PARTS)
+            if opened.connection is None:
+                relation = opened.relation.query(SOURCE_NAME, text)
+            else:
+                relation = opened.connection.sql(text, params=bound.values)
+            return relation.fetchall()  # type: ignore[no-any-return]
 
-    def batches(
-        self, write: Callable[[str, bool, Values], str] | None = None, rows: int = BATCH_ROWS
-    ) -> Iterator[Any]:
-        """The rows as Arrow record batches, of a statement or all of them; one at least."""
+    def batches(self) -> Iterator[Any]:
+        """The rows as Arrow record batches; one at least."""
         with self._opened() as opened:
-            relation = opened.relation if write is None else self._relation(opened, write, ())
-            reader = relation.to_arrow_reader(rows)
+            reader = opened.relation.to_arrow_reader(BATCH_ROWS)
             read = False
             for batch in reader:
                 if batch.num_rows or not read:
@@ -329,43 +334,14 @@ class DuckDBSource:
             if not read:
                 yield reader.schema.empty_table()
 
-    def _relation(
-        self,
-        opened: _Opened,
-        write: Callable[[str, bool, Values], str],
-        where: Sequence[Condition],
-    ) -> Any:
-        given = [value for condition in where for value in condition.values]
-        if opened.connection is None and given:
-            raise ValueError(
-                "a condition on a relation takes no values for ?: write them into it, or filter "
-                "the relation"
-            )
-        bound = Bound(given)
-        values: Values = Written() if opened.connection is None else bound
-        self.statement = text = write(opened.text, opened.once, values)
-        need_one_select(text, MUST_BE_PARTS)
-        if opened.connection is None:
-            return opened.relation.query(SOURCE_NAME, text)
-        return opened.connection.sql(text, params=bound.values)
 
-
-# ---- the engine: rows are counted in SQL, and scored in batches ----------------------------------
-Shifts = Sequence[tuple[SQLColumn, int]]
-
-LEVELS = ("text", "category", "boolean")
-"""Kinds of columns that are levels unless they are declared; others are numbers."""
-MAX_BITS = 63
+# ---- the engine: rows are counted in SQL ---------------------------------------------------------
 GREATEST_FIELD = 8  # where a row of the counting statement has the greatest number
 
 
 class DuckDBEngine:
     """Counts sources of DuckDB in SQL; see
-    :class:`tallybayes.engines.contract.Engine`.
-
-    It counts columns each by itself: groups of columns are for tables in memory. Grid counts take
-    statements of their own, so a source that changes meanwhile is an error.
-    """
+    :class:`tallybayes.engines.contract.Engine`."""
 
     name = "duckdb"
 
@@ -381,90 +357,24 @@ class DuckDBEngine:
         return self.open(source).columns()
 
     # ---- counting ------------------------------------------------------------------------------
-    def collect(self, what: Counting, source: Any, target: str | Labels) -> TableTally:
-        if not isinstance(target, str):
-            raise ValueError(
-                "rows in DuckDB have no order to match labels with: name the target, a column of "
-                "the source"
-            )
-        if what.together:
-            raise ValueError(
-                f"columns= has the group {next(iter(what.together))}, but DuckDB counts each "
-                "column by itself: give the rows as a table in memory, such as relation.arrow()"
-            )
+    def collect(self, what: Counting, source: Any, target: str) -> TableTally:
         source = self.open(source)
         with source.held():
-            return self._collect(what, source, target)
-
-    def _collect(self, what: Counting, source: DuckDBSource, target: str) -> TableTally:
-        found = source.columns()
-        need_columns([target], list(found), "target")
-        need_columns([] if what.weight is None else [what.weight], list(found), "weight")
-        how = what.columns
-        if how is None:
-            beside = (target, what.weight)
-            how = {
-                name: CountLevels() if column.kind in LEVELS else CountNumbers()
-                for name, column in _scalars(found).items()
-                if name not in beside
-            }
-        need_columns(list(how), list(found))
-        for name in how:
-            _need_scalar(found[name])
-        levels = [
-            LevelsAsked(found[name], asked.only, asked.closed)
-            for name, asked in how.items()
-            if isinstance(asked, CountLevels)
-        ]
-        numbers = [
-            NumbersAsked(found[name], asked.non_negative, asked.grid)
-            for name, asked in how.items()
-            if isinstance(asked, CountNumbers)
-        ]
-        rows = _counted(source, target, what, levels, numbers)
-        tally = tally_of(rows, target, levels, numbers)
-        grids = self._grids(source, target, what, tally, [n.column for n in numbers if n.grid])
-        return _with_grids(tally, grids)
-
-    def _grids(
-        self,
-        source: DuckDBSource,
-        target: str,
-        what: Counting,
-        tally: TableTally,
-        columns: list[SQLColumn],
-    ) -> dict[str, GridCounts]:
-        """The grid counts of columns that hold numbers, each on the finest grid that fits."""
-        there = {c.names for c in tally.schema.groups if c.kind == "moments"}
-        columns = [column for column in columns if (column.name,) in there]
-        if not columns:
-            return {}
-        first, last = [0] * len(columns), [MAX_BITS] * len(columns)  # the shift is between them
-        shifts = first  # most columns have few enough values as they are
-        while True:
-            asked = list(zip(columns, shifts, strict=True))
-            write = partial(_written, grid_sizes_statement, target, what, asked)
-            sizes = source.ask(write, what.where)[0]
-            for j, size in enumerate(sizes):
-                if size <= BUDGET:
-                    last[j] = min(last[j], shifts[j])
-                else:
-                    first[j] = max(first[j], shifts[j] + 1)
-            if first == last:
-                break
-            shifts = [(low + high) // 2 for low, high in zip(first, last, strict=True)]
-        asked = list(zip(columns, last, strict=True))
-        write = partial(_written, grid_statement, target, what, asked)
-        rows = source.ask(write, what.where)
-        by_column: list[list[tuple[Any, ...]]] = [[] for _ in columns]
-        for row in rows:
-            by_column[row[0]].append(row)
-        classes = tally.schema.classes
-        _need_no_other_classes({row[1] for row in rows}, classes)
-        return {
-            column.name: grid_of(cells, shift, classes)
-            for column, shift, cells in zip(columns, last, by_column, strict=True)
-        }
+            found = source.columns()
+            need_columns([target], list(found), "target")
+            need_columns(list(what.columns), list(found))
+            levels = [
+                LevelsAsked(found[name], asked.only, asked.closed)
+                for name, asked in what.columns.items()
+                if isinstance(asked, CountLevels)
+            ]
+            numbers = [
+                NumbersAsked(found[name], asked.non_negative)
+                for name, asked in what.columns.items()
+                if isinstance(asked, CountNumbers)
+            ]
+            rows = _counted(source, target, what.where, levels, numbers)
+            return tally_of(rows, target, levels, numbers)
 
     def fold(
         self,
@@ -481,19 +391,18 @@ class DuckDBEngine:
 def _counted(
     source: DuckDBSource,
     target: str,
-    what: Counting,
+    where: Sequence[Condition],
     levels: Sequence[LevelsAsked],
     numbers: Sequence[NumbersAsked],
 ) -> list[tuple[Any, ...]]:
     """What the counting statement returns; it runs once more where a number is NaN."""
 
     def ask(nan: bool) -> list[tuple[Any, ...]]:
-        return source.ask(
-            lambda text, once, values: count_statement(
-                _rows(text, once, target, what), levels, numbers, values, nan
-            ),
-            what.where,
-        )
+        def write(text: str, once: bool, values: Values) -> str:
+            rows = Rows(text, once, target, [condition.text for condition in where])
+            return count_statement(rows, levels, numbers, values, nan)
+
+        return source.ask(write, where)
 
     rows = ask(nan=False)
     return (
@@ -501,132 +410,43 @@ def _counted(
     )
 
 
-def _rows(text: str, once: bool, target: str, what: Counting) -> Rows:
-    return Rows(text, once, target, [condition.text for condition in what.where], what.weight)
-
-
-def _written(
-    statement: Callable[[Rows, Shifts], str],
-    target: str,
-    what: Counting,
-    asked: Shifts,
-    text: str,
-    once: bool,
-    values: Values,
-) -> str:
-    """A statement about the grids of columns, which takes no values."""
-    return statement(_rows(text, once, target, what), asked)
-
-
-def _scalars(columns: Mapping[str, SQLColumn]) -> dict[str, SQLColumn]:
-    """The columns that can be counted; a warning names the others."""
-    for column in columns.values():
-        if column.kind is None:
-            warn_user(
-                f"column {column.name!r} of the source is of the type {column.type}, which is not "
-                "a scalar, and is left out",
-                LeftOutWarning,
-            )
-    return {name: column for name, column in columns.items() if column.kind is not None}
-
-
-def _need_scalar(column: SQLColumn) -> None:
-    if column.kind is None:
-        raise ValueError(
-            f"column {column.name!r} of the source is of the type {column.type}, neither number, "
-            f"text, boolean nor date: leave it out, columns={{{column.name!r}: None}}"
-        )
-
-
-def _need_no_other_classes(found: set[Any], classes: NDArray[Any]) -> None:
-    if not found <= set(classes.tolist()):
-        raise ValueError(
-            "the source changed while it was counted: rows came with labels that were not there "
-            "before. Count again, or within a transaction"
-        )
-
-
-def _with_grids(tally: TableTally, grids: Mapping[str, GridCounts]) -> TableTally:
-    """A tally with the grid counts of columns beside their moments."""
-    if not grids:
-        return tally
-    pairs: list[Group] = []
-    for columns, group in tally.pairs:
-        pairs.append((columns, group))
-        name = (columns.names or ("",))[0]
-        if not isinstance(group, Moments) or name not in grids:
-            continue
-        grid = grids[name]
-        if not np.allclose(grid.counts.sum(axis=1), group.n[:, 0], rtol=1e-9, atol=0.0):
-            raise ValueError(
-                f"the source changed while column {name!r} was counted: its rows by number and by "
-                "class differ. Count again, or within a transaction"
-            )
-        pairs.append((Columns(kind="grid", names=(name,), dates=columns.dates), grid))
-    return tally.with_pairs(pairs)
-
-
 # ---- the result of a counting statement as a tally -----------------------------------------------
 Row = Sequence[Any]
 
 
 def _classes(rows: list[Row], target: str) -> dict[Any, float]:
-    """The rows of each class, or their weight.
+    """The rows of each class.
 
     Raises
     ------
     ValueError
-        Where there is no row, a row without a label, or a row without a finite weight.
+        Where there is no row, or a row without a label.
     """
     counted = {row[1]: float(row[3]) for row in rows}
     unlabelled = sum(n for label, n in counted.items() if label is None or label != label)
     need_rows_and_labels(len(counted), unlabelled, target)
-    if not np.isfinite(list(counted.values())).all():
-        raise ValueError("the weight column has to hold a finite number in every row")
     return counted
 
 
 def _levels(asked: LevelsAsked, rows: list[Row], at: dict[Any, int]) -> list[Group]:
-    """A column of levels: all, or those that were asked for and occur, and the others together."""
-    name, n_all = asked.column.name, 0
-    levels: list[str] = []
-    if asked.levels is not None:
-        levels = asked.levels
-    else:
-        found = {row[-1] for row in rows if row[-1] is not None}
-        levels = sorted({asked.column.level_of(text) for text in found})
-    place = {level: i for i, level in enumerate(levels)}
+    """A column of levels: those that were asked for and occur, and the others together."""
+    name, levels, n_all = asked.column.name, asked.levels, 0
     counts = np.zeros((len(at), len(levels) + 1))
     for _, label, cell, n, *_, text in rows:
         if cell == -1:
             n_all = n
-        elif asked.levels is None:
-            counts[at[label], place[asked.column.level_of(text)]] += n
         elif cell is None and asked.closed:
             raise_undeclared(name, text, levels)
         else:
             counts[at[label], len(levels) if cell is None else cell] = n
     if not n_all:
         return []  # no value at all: the column may yet hold anything
-    if asked.levels is not None and not asked.closed:
+    if not asked.closed:
         return [some_levels_group(name, levels, counts[:, :-1], counts[:, -1], n_all)]
     seen = np.flatnonzero(counts[:, :-1].any(axis=0))
     named = np.empty(len(seen), dtype=object)
     named[:] = [levels[i] for i in seen.tolist()]
     return [level_group(name, named, np.ascontiguousarray(counts[:, seen]))]
-
-
-def grid_of(rows: Iterable[Row], shift: int, classes: NDArray[Any]) -> GridCounts:
-    """The grid counts that rows (column, class, cell, n) of a column are."""
-    at = {label: k for k, label in enumerate(classes.tolist())}
-    cells: dict[int, Array] = {}
-    for _, label, cell, n in rows:
-        cells.setdefault(cell, np.zeros(len(classes)))[at[label]] += n
-    keys = np.array(sorted(cells), dtype=np.int64)
-    counts = np.zeros((len(classes), len(keys)))
-    for j, key in enumerate(keys.tolist()):
-        counts[:, j] = cells[key]
-    return GridCounts(shift, keys, counts)
 
 
 def _moments(asked: NumbersAsked, rows: list[Row], at: dict[Any, int]) -> list[Group]:
@@ -699,8 +519,4 @@ def tally_of(
     for j, number in enumerate(numbers, start=len(levels)):
         groups += _moments(number, by_part.get(j, []), at)
     count = np.array([counted[label] for label in at], dtype=np.float64)
-    squares = {row[1]: row[6] for row in by_part[-1]}
-    squared = None
-    if all(squares[label] is not None for label in at):
-        squared = np.array([squares[label] for label in at], dtype=np.float64)
-    return TableTally.of_columns(classes, ClassCounts(count, squared), groups)
+    return TableTally.of_columns(classes, ClassCounts(count), groups)

@@ -21,10 +21,8 @@ ENGINES = {
     "duckdb": "tallybayes.engines.duckdb:DuckDBEngine",
     "spark": "tallybayes.engines.stream:SparkEngine",
     "stream": "tallybayes.engines.stream:StreamEngine",
-    "memory": "tallybayes.engines.memory:MemoryEngine",
 }
-"""By name, where each engine is. The first that reads a source is taken; memory, the last, reads
-what is left, or raises because it is not a table."""
+"""By name, where each engine is. The first that reads a source is taken."""
 
 _registered: dict[str, Engine] = {}  # by other packages
 
@@ -71,9 +69,7 @@ def engine_named(name: str) -> Engine:
     return _own(name)
 
 
-def engine_of(
-    source: Any, otherwise: str = "memory", passing: Collection[str] = ("memory",)
-) -> Engine:
+def engine_of(source: Any, otherwise: str, passing: Collection[str] = ()) -> Engine:
     """The engine for a source: the first that reads it, but for those in `passing`; else the one
     named `otherwise`."""
     if not isinstance(source, Table):  # which is rows in memory

@@ -22,8 +22,6 @@ __all__ = [
     "Values",
     "Written",
     "count_statement",
-    "grid_sizes_statement",
-    "grid_statement",
 ]
 
 
@@ -79,20 +77,6 @@ class SQLColumn(SourceColumn):
             return None
         return level
 
-    def level_of(self, text: str) -> str:
-        """The level of a value that the database wrote as text."""
-        if self.kind == "boolean":
-            return text.capitalize()
-        if self.kind == "integer":
-            value = int(text)
-            return text if abs(value) < LARGEST else text_of_number(float(value))
-        if self.kind in ("float", "decimal"):
-            number = float(text)
-            return text_of_number(number) if math.isfinite(number) else str(number)
-        if self.kind == "date":
-            return text_of_days(int(text) / MICROSECONDS)
-        return text
-
     @staticmethod
     def _integer_of(level: str) -> int | None:
         value = int(float(level)) if "e+" in level else int(level)
@@ -119,14 +103,13 @@ class LevelsAsked(NamedTuple):
     Parameters
     ----------
     column : SQLColumn
-    levels : list of str, optional
-        None: all that occur.
+    levels : list of str
     closed : bool
         Whether the source may hold no other level.
     """
 
     column: SQLColumn
-    levels: list[str] | None
+    levels: list[str]
     closed: bool = False
 
 
@@ -138,13 +121,10 @@ class NumbersAsked(NamedTuple):
     column : SQLColumn
     non_negative : bool
         Whether negative numbers are refused.
-    grid : bool
-        Whether grid counts are wanted beside the moments.
     """
 
     column: SQLColumn
     non_negative: bool = False
-    grid: bool = False
 
 
 # ---- how values get into a statement: as parameters, or as text that cannot be read as SQL -------
@@ -201,98 +181,62 @@ class Rows:
         The column of the class.
     where : sequence of str
         Conditions in SQL, as the user wrote them.
-    weight : str, optional
-        The column of the weights.
     """
 
     source: str
     once: bool
     target: str
     where: Sequence[str] = ()
-    weight: str | None = None
 
     def table(self, columns: Sequence[str]) -> str:
-        """A table `evidence` of the class y, the weight w and these columns."""
-        own = [f"{quoted(self.target)} AS y"]
-        if self.weight is not None:  # without a weight, a row is not a number, and so is their sum
-            own.append(
-                f"coalesce(CAST({quoted(self.weight)} AS DOUBLE), CAST('nan' AS DOUBLE)) AS w"
-            )
+        """A table `evidence` of the class y and these columns."""
         # a line break ends a comment at the end of a condition
         conditions = conjunction(self.where)
         rows = f"SELECT * FROM {self.source}" + (f" WHERE {conditions}" if conditions else "")
         return (
             f"evidence AS {'' if self.once else 'NOT '}MATERIALIZED "
-            f"(SELECT {', '.join([*own, *columns])} FROM ({rows}))"
+            f"(SELECT {', '.join([f'{quoted(self.target)} AS y', *columns])} FROM ({rows}))"
         )
 
-    def count(self, there: str | None = None) -> str:
-        """An SQL expression: how many rows, or their weight; of those where `there` is not NULL."""
-        if self.weight is None:
-            return f"count({there or '*'})"
-        return "fsum(w)" + (f" FILTER ({there} IS NOT NULL)" if there else "")
 
-    @property
-    def held(self) -> str:
-        """What ends a statement that counts groups of rows: those that weigh nothing are none."""
-        return "" if self.weight is None else " HAVING fsum(w) <> 0"
-
-    @property
-    def number(self) -> str:
-        """The SQL type of a count."""
-        return "BIGINT" if self.weight is None else "DOUBLE"
-
-    @property
-    def times(self) -> str:
-        return "" if self.weight is None else "w * "
-
-
-def _levels(j: int, asked: LevelsAsked, rows: Rows, values: Values) -> tuple[list[str], list[str]]:
+def _levels(j: int, asked: LevelsAsked, values: Values) -> tuple[list[str], list[str]]:
     """Tables that count the levels of a column, and the queries that read them."""
-    counted = (
-        f"level{j} AS MATERIALIZED (SELECT y, l{j} AS v, {rows.count()} AS n FROM evidence "
-        f"WHERE l{j} IS NOT NULL GROUP BY y, l{j}{rows.held})"
-    )
-    nothing = "NULL, NULL, NULL, NULL, NULL"
-    how_many = f"SELECT {j}, NULL, -1, count(DISTINCT v), {nothing}, NULL FROM level{j}"
-    if asked.levels is None:
-        each = f"SELECT {j}, y, NULL, n, {nothing}, CAST(v AS VARCHAR) FROM level{j}"
-        return [counted], [each, how_many]
-    kind = asked.column.level()[1]
     known = [(asked.column.value_of(level), cell) for cell, level in enumerate(asked.levels)]
     known = [(value, cell) for value, cell in known if value is not None]
-    keys = values.array([value for value, _ in known], kind)
+    keys = values.array([value for value, _ in known], asked.column.level()[1])
     cells = values.array([cell for _, cell in known], "BIGINT")
-    tables = [f"asked{j} AS (SELECT unnest({keys}) AS v, unnest({cells}) AS cell)", counted]
+    nothing = "NULL, NULL, NULL, NULL, NULL"
     example = "CAST(min(v) AS VARCHAR)" if asked.closed else "NULL"
+    tables = [
+        f"asked{j} AS (SELECT unnest({keys}) AS v, unnest({cells}) AS cell)",
+        f"level{j} AS MATERIALIZED (SELECT y, l{j} AS v, count(*) AS n FROM evidence "
+        f"WHERE l{j} IS NOT NULL GROUP BY y, l{j})",
+    ]
     return tables, [
-        f"SELECT {j}, y, cell, CAST(sum(n) AS {rows.number}), {nothing}, "
+        f"SELECT {j}, y, cell, CAST(sum(n) AS BIGINT), {nothing}, "
         f"CASE WHEN cell IS NULL THEN {example} END FROM level{j} LEFT JOIN asked{j} USING (v) "
         "GROUP BY y, cell",
-        how_many,
+        f"SELECT {j}, NULL, -1, count(DISTINCT v), {nothing}, NULL FROM level{j}",
     ]
 
 
-def _numbers(count: int, first: int, rows: Rows) -> tuple[list[str], list[str]]:
+def _numbers(count: int, first: int) -> tuple[list[str], list[str]]:
     """Tables with the moments of columns about the mean of each class, and the queries that read
     them.
 
     The mean is found in a scan of its own: about an origin as far from the values as 0 can be, the
     squares would lose what distinguishes the values. It need not be exact, as it is only an origin.
-    Sums about it are compensated where there are weights, which may cancel each other; sums of rows
-    that weigh 1 are not, which takes a third of the time: nothing cancels, and n rows lose at most
-    n roundings of the sum of squares.
+    Sums about it are not compensated, which would take three times as long: nothing cancels, and n
+    rows lose at most n roundings of the sum of squares.
     """
     if not count:
         return [], []
-    held, total = ("", "sum") if rows.weight is None else (" FILTER (w <> 0)", "fsum")
     centres = ", ".join(
-        f"avg(x{j}){held} AS c{j}, min(x{j}) AS low{j}, max(x{j}) AS high{j}" for j in range(count)
+        f"avg(x{j}) AS c{j}, min(x{j}) AS low{j}, max(x{j}) AS high{j}" for j in range(count)
     )
     sums = ", ".join(
-        f"{rows.count(f'x{j}')} AS n{j}, any_value(c{j}) AS c{j}, "
-        f"{total}({rows.times}(x{j} - c{j})) AS s{j}, "
-        f"{total}({rows.times}(x{j} - c{j}) * (x{j} - c{j})) AS q{j}, "
+        f"count(x{j}) AS n{j}, any_value(c{j}) AS c{j}, sum((x{j} - c{j})) AS s{j}, "
+        f"sum((x{j} - c{j}) * (x{j} - c{j})) AS q{j}, "
         f"any_value(low{j}) AS low{j}, any_value(high{j}) AS high{j}"
         for j in range(count)
     )
@@ -317,10 +261,9 @@ def count_statement(
     """The statement that counts what is asked.
 
     It returns rows (part, class, cell, n, origin, s1, s2, least, greatest, text): part −1 has the
-    rows of each class, their weight in n and their squared weight in s2; part j the rows of each
-    cell of the j-th column of levels, cell NULL being all levels that are not asked for, or each of
-    them by its text if all are, and in cell −1 the number of levels; the parts after these the
-    moments of the columns of numbers.
+    rows of each class in n; part j the rows of each cell of the j-th column of levels, cell NULL
+    being all levels that are not asked for, and in cell −1 the number of levels; the parts after
+    these the moments of the columns of numbers.
 
     Parameters
     ----------
@@ -335,42 +278,14 @@ def count_statement(
     columns = [f"{asked.column.level()[0]} AS l{j}" for j, asked in enumerate(levels)]
     columns += [f"{asked.column.number(nan)} AS x{j}" for j, asked in enumerate(numbers)]
     tables = [rows.table(columns)]
-    squares = "NULL" if rows.weight is None else "fsum(w * abs(w))"
     queries = [
-        f"SELECT -1 AS part, y, CAST(NULL AS BIGINT) AS cell, {rows.count()} AS n, "
-        f"CAST(NULL AS DOUBLE) AS origin, CAST(NULL AS DOUBLE) AS s1, CAST({squares} AS DOUBLE) "
+        "SELECT -1 AS part, y, CAST(NULL AS BIGINT) AS cell, count(*) AS n, "
+        "CAST(NULL AS DOUBLE) AS origin, CAST(NULL AS DOUBLE) AS s1, CAST(NULL AS DOUBLE) "
         "AS s2, CAST(NULL AS DOUBLE) AS least, CAST(NULL AS DOUBLE) AS greatest, "
         "CAST(NULL AS VARCHAR) AS text FROM evidence GROUP BY y"
     ]
     for j, asked in enumerate(levels):
-        made, read = _levels(j, asked, rows, values)
+        made, read = _levels(j, asked, values)
         tables, queries = tables + made, queries + read
-    made, read = _numbers(len(numbers), len(levels), rows)
+    made, read = _numbers(len(numbers), len(levels))
     return f"WITH {', '.join(tables + made)} {' UNION ALL '.join(queries + read)}"
-
-
-# ---- grids and joint cells -----------------------------------------------------------------------
-def _grid_key(number: str, shift: int) -> str:
-    """An SQL expression for the cell of a number: :class:`tallybayes.tally.GridCounts`."""
-    magnitude = f"(CAST(CAST(abs({number}) AS BIT) AS BIGINT) >> {shift})"
-    return f"CASE WHEN {number} < 0 THEN -{magnitude} - 1 ELSE {magnitude} END"
-
-
-def grid_sizes_statement(rows: Rows, shifts: Sequence[tuple[SQLColumn, int]]) -> str:
-    """The statement that returns one row: how many cells each column has when so many bits are
-    dropped."""
-    columns = [f"{column.number()} AS x{j}" for j, (column, _) in enumerate(shifts)]
-    held = "" if rows.weight is None else " WHERE w <> 0"
-    sizes = [f"count(DISTINCT {_grid_key(f'x{j}', shift)})" for j, (_, shift) in enumerate(shifts)]
-    return f"WITH {rows.table(columns)} SELECT {', '.join(sizes)} FROM evidence{held}"
-
-
-def grid_statement(rows: Rows, shifts: Sequence[tuple[SQLColumn, int]]) -> str:
-    """The statement that counts the cells of columns of numbers: rows (column, class, cell, n)."""
-    columns = [f"{column.number()} AS x{j}" for j, (column, _) in enumerate(shifts)]
-    queries = [
-        f"SELECT {j}, y, {_grid_key(f'x{j}', shift)} AS cell, {rows.count()} FROM evidence "
-        f"WHERE x{j} IS NOT NULL GROUP BY y, cell{rows.held}"
-        for j, (_, shift) in enumerate(shifts)
-    ]
-    return f"WITH {rows.table(columns)} {' UNION ALL '.join(queries)}"

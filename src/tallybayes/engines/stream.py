@@ -19,16 +19,17 @@ from tallybayes.engines.contract import (
     Condition,
     Counting,
     CountLevels,
-    Labels,
+    CountNumbers,
     R,
     Rows,
     Sampler,
     merged_tables,
     need_columns,
     raise_no_rows,
+    raise_undeclared,
     sampled_marks,
 )
-from tallybayes.engines.memory import MemoryEngine, only_asked
+from tallybayes.engines.tables import collect_table, labels_of
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.schema import Columns
 from tallybayes.sources.contract import (
@@ -40,18 +41,19 @@ from tallybayes.sources.contract import (
     restarted,
 )
 from tallybayes.sources.files import is_source, is_spark_frame, source_of
-from tallybayes.tables import Table
-from tallybayes.tally import TableTally
+from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table
+from tallybayes.tables.columns import number_of_text, strings_of
+from tallybayes.tally import LevelCounts, TableTally, Tally
+from tallybayes.tally.table import Group, some_levels_group
 from tallybayes.threads import on_one_thread
 
 __all__ = ["SparkEngine", "StreamEngine", "TalliesByType"]
 
 
-# ---- the engine of streams -----------------------------------------------------------------------
-Array = NDArray[np.float64]
-
-
 # ---- the engine ----------------------------------------------------------------------------------
+HowCounted = Mapping[str, CountLevels | CountNumbers]
+
+
 class StreamEngine:
     """Counts rows part by part, several parts at a time; see
     :class:`tallybayes.engines.contract.Engine`. No more than a few parts are in memory."""
@@ -73,34 +75,26 @@ class StreamEngine:
         return source_of(source).columns()
 
     # ---- counting ------------------------------------------------------------------------------
-    def collect(self, what: Counting, source: Any, target: str | Labels) -> TableTally:
+    def collect(self, what: Counting, source: Any, target: str) -> TableTally:
         source = source_of(source)
-        if not isinstance(target, str):
-            raise ValueError(
-                f"{source.name} is read part by part, so that labels cannot be matched with rows: "
-                "name the target, a column of the source"
-            )
         if what.where:
-            source, what = _meeting(source, what.where), replace(what, where=())
-        how = what.columns
-        each = what
-        names: list[str] | None = None
-        as_written = {target}
-        if how is not None:  # levels that are not asked for are known when all are counted
-            each = replace(what, columns={n: _whole(asked) for n, asked in how.items()})
-            grouped = [name for group in what.together for name in group]
-            names = list(dict.fromkeys([*how, *grouped, target, *_given(what.weight)]))
-            as_written |= {n for n, asked in how.items() if isinstance(asked, CountLevels)}
-        found = list(source.columns())
+            source = _meeting(source, what.where)
+        how, found = what.columns, list(source.columns())
         need_columns([target], found, "target")
-        need_columns(_given(what.weight), found, "weight")
-        need_columns(names or (), found)
-        count = partial(_tallied, each, target)
-        counted = self.fold(source, count, _joined, names=names, as_written=as_written)[0]
+        need_columns(list(how), found)
+        counted = self.fold(
+            source,
+            partial(_tallied, how, target),
+            _joined,
+            names=list(dict.fromkeys([*how, target])),
+            as_written={target, *(n for n, asked in how.items() if isinstance(asked, CountLevels))},
+        )[0]
         if counted is None:
             raise_no_rows()
-        tally = _in_order_of(found, counted.read()[0])
-        return tally if how is None else only_asked(tally, how)
+        place = {name: i for i, name in enumerate(found)}  # parts begin with what they have
+        tally = counted.read()[0]
+        pairs = sorted(tally.pairs, key=lambda pair: place[(pair[0].names or ("",))[0]])
+        return tally.with_pairs([_only_asked(*pair, how) for pair in pairs])
 
     def fold(
         self,
@@ -142,9 +136,19 @@ class StreamEngine:
         return restarted(folded)
 
 
-def _tallied(what: Counting, target: str, table: Table, typed: bool) -> tuple[TalliesByType, Table]:
-    """The tally of the rows of a part, and the rows."""
-    return TalliesByType({typed: MemoryEngine().collect(what, table, target)}), table
+def _tallied(
+    how: HowCounted, target: str, table: Table, typed: bool
+) -> tuple[TalliesByType, Table]:
+    """The tally of the rows of a part, with all levels, and the rows."""
+    labels = labels_of(table, target, None)
+    columns = {
+        name: _as_asked(name, column, how[name])
+        for name, column in table.columns.items()
+        if name in how
+    }
+    tally = collect_table(replace(table, columns=columns), *labels)
+    tally = tally.with_pairs([pair for pair in tally.pairs if pair[0].kind != "grid"])
+    return TalliesByType({typed: tally}), table
 
 
 def _joined(before: TalliesByType, after: TalliesByType) -> TalliesByType:
@@ -175,27 +179,59 @@ def _meeting(source: Source, conditions: Sequence[Condition]) -> Source:
     return meeting
 
 
-def _in_order_of(columns: list[str], tally: TableTally) -> TableTally:
-    """A tally whose columns are in this order, and groups of several after them: parts begin with
-    the columns in which they have a value."""
-    place = {name: i for i, name in enumerate(columns)}
+def _as_asked(name: str, column: Column, how: CountLevels | CountNumbers) -> Column:
+    """A column as levels or numbers."""
+    if isinstance(column, Empty):
+        return column
+    if isinstance(how, CountLevels):
+        strings = strings_of(column) if isinstance(column, Numbers | Mixed) else column
+        if how.closed:
+            known = set(how.only)
+            for code in np.unique(strings.codes).tolist():
+                if code >= 0 and strings.levels[code] not in known:
+                    raise_undeclared(name, strings.levels[code], how.only)
+        return strings
+    if not isinstance(column, Numbers):
+        column = _numbers_of(name, column)
+    if how.non_negative and (column.values < 0).any():
+        least = column.values[column.values < 0].min().item()
+        raise ValueError(f"column {name!r} of the source holds {least!r}: counts are not negative")
+    return column
 
-    def of_group(columns: Columns) -> int:
-        names = columns.names or ()
-        return place.get(names[0], len(place)) if len(names) == 1 else len(place)
 
-    return tally.with_pairs(sorted(tally.pairs, key=lambda pair: of_group(pair[0])))
+def _numbers_of(name: str, column: Strings | Mixed) -> Numbers:
+    """Strings that are numbers as numbers."""
+    strings = column.strings if isinstance(column, Mixed) else column
+    values = [number_of_text(level) for level in strings.levels]
+    for code in np.unique(strings.codes).tolist():
+        if code >= 0 and values[code] is None:
+            raise ValueError(
+                f"column {name!r} of the source holds the string {strings.levels[code]!r}, but is "
+                "counted as numbers: declare it as Categorical() in columns="
+            )
+    numbers = np.array([*(np.nan if v is None else v for v in values), np.nan])[strings.codes]
+    if isinstance(column, Mixed):
+        given = np.asarray(column.numbers.values, dtype=np.float64)
+        numbers = np.where(np.isnan(given), numbers, given)
+    return Numbers(numbers, "float")
 
 
-def _given(name: str | None) -> list[str]:
-    return [] if name is None else [name]
-
-
-def _whole(asked: Any) -> Any:
-    """All levels, where only some are asked for."""
-    return (
-        replace(asked, only=None) if isinstance(asked, CountLevels) and not asked.closed else asked
-    )
+def _only_asked(columns: Columns, group: Tally, how: HowCounted) -> Group:
+    """The counts of a column without the levels that were not asked for: these are known when all
+    are counted."""
+    name = (columns.names or ("",))[0]
+    wanted = how[name]
+    if not isinstance(wanted, CountLevels) or wanted.closed:
+        return columns, group
+    assert isinstance(group, LevelCounts)
+    assert columns.levels is not None
+    levels, counts = columns.levels[0].tolist(), group.counts
+    at = {level: i for i, level in enumerate(levels)}
+    mine = [at.get(level, -1) for level in wanted.only]
+    each = [counts[:, i] if i >= 0 else 0.0 * counts[:, 0] for i in mine]
+    asked = np.stack(each, axis=1) if each else np.zeros((len(counts), 0))
+    rest = counts[:, np.setdiff1d(np.arange(len(levels)), mine)].sum(axis=1)
+    return some_levels_group(name, wanted.only, asked, rest, len(levels))
 
 
 # ---- labels of text files, which have no types: all labels together determine the type -----------

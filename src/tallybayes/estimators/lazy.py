@@ -207,7 +207,7 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if are_read_here(self.source, self.connection):
             self._rows = RowsAsked(self.source, self.connection)
         else:
-            passing = ["memory"] if is_in_database(self.source) else ["memory", "stream"]
+            passing = () if is_in_database(self.source) else ("stream",)
             self._engine = engine_of(self.source, "duckdb", passing)
             self._opened = self._engine.open(self.source, self.connection)
         self._last: tuple[TableModel, str] | None = None
@@ -617,7 +617,7 @@ def counts_needed(
         if not there and missing == "ignore":
             continue
         if what.reads.get(name) == "numbers":
-            numbers[name] = CountNumbers(non_negative=what.least(name) == 1, grid=False)
+            numbers[name] = CountNumbers(non_negative=what.least(name) == 1)
             continue
         all_of_them = what.levels(name)
         if all_of_them is not None:

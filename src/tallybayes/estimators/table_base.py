@@ -850,7 +850,7 @@ class TableClassifier(TallyClassifier):
         needed = {target, weight, group, *named, *known}
         out = what.columns_left_out - {group}
         x = as_numpy(x)
-        engine = engine_of(x, "stream", passing=("duckdb", "memory"))  # rows in DuckDB are a stream
+        engine = engine_of(x, "stream", passing=("duckdb",))  # rows in DuckDB are a stream
         if engine.name in ENGINES:
             later = partial(opened_for, self) if known else source_of  # what a model reads later
             source: Any = rows_of(x, get_num_threads(), out, needed, later)

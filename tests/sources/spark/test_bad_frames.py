@@ -98,7 +98,7 @@ def test_what_needs_rows_here_is_refused(model, rows):
         model.predict_rows(rows)
     spark = engine_named("spark")
     with pytest.raises(ValueError, match=r"'x > 1'.*Spark DataFrame.*filter"):
-        spark.collect(Counting(where=[Condition("x > 1")]), rows, "y")
+        spark.collect(Counting({}, where=[Condition("x > 1")]), rows, "y")
     with pytest.raises(ValueError, match="connection="):
         spark.open(rows, "somewhere")
 
