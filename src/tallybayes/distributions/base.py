@@ -23,6 +23,7 @@ __all__ = [
     "Distribution",
     "Joint",
     "Levels",
+    "drawn",
     "generator",
     "shown",
     "size_of",
@@ -74,6 +75,14 @@ def shown(values: Sequence[Any]) -> str:
     """A list for a repr, cut where it is long."""
     strings = [repr(v) for v in values[:SHOWN_NAMES]]
     return f"[{', '.join([*strings, '…'] if len(values) > SHOWN_NAMES else strings)}]"
+
+
+def drawn(shares: Array, codes: Index, rng: Any) -> Index:
+    """A cell for each class index, by the shares (n_classes, n_cells) of its class."""
+    cumulative = np.cumsum(shares, axis=1)
+    at = rng.uniform(size=len(codes)) * cumulative[codes, -1]
+    found: Index = (at[:, None] >= cumulative[codes, :-1]).sum(axis=1)
+    return found
 
 
 class Levels(NamedTuple):

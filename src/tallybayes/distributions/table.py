@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import entr, gammaln, psi
 
 from tallybayes.distributions.arrays import ArrayConditional, Multinomial, totals_of
-from tallybayes.distributions.base import ClassConditional, Index, Levels, shown, stats
+from tallybayes.distributions.base import ClassConditional, Index, Levels, drawn, shown, stats
 from tallybayes.engines.parts import CorrelatedPart, CountsPart, LevelsPart, Part
 from tallybayes.families.normal import Transform
 from tallybayes.families.priors import log_rising
@@ -219,13 +219,10 @@ class MixtureLaw(Law):
         self.whole: bool = law.whole
 
     def draw(self, codes: Index, rng: Any) -> Array:
-        shares = np.concatenate([self.atoms, self.weights], axis=1)[codes]
-        cumulative = np.cumsum(shares, axis=1)
-        at = rng.uniform(size=len(codes)) * cumulative[:, -1]
-        drawn = (at[:, None] >= cumulative[:, :-1]).sum(axis=1)
+        cell = drawn(np.concatenate([self.atoms, self.weights], axis=1), codes, rng)
         n = len(self.values)
-        x = self.law.draw(np.maximum(drawn - n, 0), rng)
-        return np.where(drawn < n, np.append(self.values, 0.0)[np.minimum(drawn, n)], x)
+        x = self.law.draw(np.maximum(cell - n, 0), rng)
+        return np.where(cell < n, np.append(self.values, 0.0)[np.minimum(cell, n)], x)
 
     def mean(self) -> Array:
         return np.asarray(self.atoms @ self.values + self.weights @ self.law.mean())
@@ -283,9 +280,7 @@ class BinsLaw(Law):
         self.last = np.cumsum(np.bincount(bins, minlength=probs.shape[1]))  # of each bin, one on
 
     def draw(self, codes: Index, rng: Any) -> Array:
-        cumulative = np.cumsum(self.probs, axis=1)
-        share = rng.uniform(size=len(codes)) * cumulative[codes, -1]
-        drawn = (share[:, None] >= cumulative[codes, :-1]).sum(axis=1)
+        bins = drawn(self.probs, codes, rng)
         # the bins' values one after the other, each bin 1 wide
         place = self.bins + np.concatenate(
             [
@@ -293,8 +288,8 @@ class BinsLaw(Law):
                 for b in range(self.probs.shape[1])
             ]
         )
-        at = np.searchsorted(place, drawn + rng.uniform(size=len(codes)), side="right")
-        at = np.minimum(at, np.maximum(self.last[drawn] - 1, 0))
+        at = np.searchsorted(place, bins + rng.uniform(size=len(codes)), side="right")
+        at = np.minimum(at, np.maximum(self.last[bins] - 1, 0))
         return self.values[at] if len(self.values) else np.full(len(codes), np.nan)
 
     def _moment(self, of_values: Array) -> Array:
@@ -468,12 +463,9 @@ class LevelColumn(Column):
 
     def draw(self, codes: Index, rng: Any, **more: Any) -> NDArray[Any]:
         missing = self._draw_missing(codes, rng)
-        cumulative = np.cumsum(self.probs, axis=1)
-        share = rng.uniform(size=len(codes)) * cumulative[codes, -1]
-        level = (share[:, None] >= cumulative[codes, :-1]).sum(axis=1)
-        drawn: NDArray[Any] = np.array(self.levels, dtype=object)[level]
-        drawn[missing] = None
-        return drawn
+        values: NDArray[Any] = np.array(self.levels, dtype=object)[drawn(self.probs, codes, rng)]
+        values[missing] = None
+        return values
 
     def as_levels(self) -> Levels:
         return Levels(self.levels, self.probs, self.levels)
@@ -567,14 +559,12 @@ class NumberColumn(Column):
         if not self.strings:
             missing = self._draw_missing(codes, rng)
             return np.where(missing, np.nan, self.law.draw(codes, rng))
-        cumulative = np.cumsum(self.kinds, axis=1)
-        share = rng.uniform(size=len(codes)) * cumulative[codes, -1]
-        kind = (share[:, None] >= cumulative[codes, :-1]).sum(axis=1)
-        drawn = self.law.draw(codes, rng).astype(object)
-        drawn[kind == 0] = None
+        kind = drawn(self.kinds, codes, rng)
+        values = self.law.draw(codes, rng).astype(object)
+        values[kind == 0] = None
         for i, text in enumerate(self.strings):
-            drawn[kind == 2 + i] = text
-        return drawn
+            values[kind == 2 + i] = text
+        return values
 
     def mean(self) -> Array:
         """E x of rows that have a number, float64 (n_classes,); NaN where it may not exist."""

@@ -24,7 +24,6 @@ from tallybayes.plots.shapes import (
     PanelDisplay,
     Panels,
     Shape,
-    Stems,
     draw_margin,
     draw_points,
     draw_rug,
@@ -32,10 +31,9 @@ from tallybayes.plots.shapes import (
 )
 from tallybayes.plots.style import (
     RIGHT,
-    Look,
     axes_grid,
+    class_keys,
     legend,
-    library,
     looks_of,
     name_axis,
     name_places,
@@ -129,7 +127,7 @@ class ClassConditionalDisplay:
         name_places(ax, "x", self.views[0], self.rows)
         names = self.classes.tolist()
         place = RIGHT if isinstance(self.shape, Bars) else right_if_wide(names)
-        keys = _keys(self.shape, self.artists_, looks)
+        keys = class_keys(looks) if isinstance(self.shape, Contours) else self.artists_
         self.legend_: Any = legend(ax, keys, names, title="class", **place)
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -220,18 +218,6 @@ def _heights_name(shape: Shape, view: View) -> str:
     return f"{shape.what}({view.name} | class)"
 
 
-def _keys(shape: Shape | Contours, artists: Sequence[Any], looks: Sequence[Look]) -> list[Any]:
-    """What stands for each class in the legend."""
-    if isinstance(shape, Contours):
-        line = library("matplotlib.lines").Line2D
-        return [
-            line([], [], color=look.colour, linestyle=look.line, marker=look.marker)
-            for look in looks
-        ]
-    assert isinstance(shape, Curves | Stems | Bars)
-    return list(artists)
-
-
 # ---- two columns together, and each by itself along the margins ----------------------------------
 SIZE = (6.4, 6.0)  # inches
 LARGE, SMALL = 5.0, 1.0  # of the picture, and of a margin
@@ -311,7 +297,7 @@ class JointPlot(PanelDisplay):
         names = panels.classes.tolist()
         place = right_if_wide(names)
         where = self.ax_y_ if place else self.ax_
-        self.legend_: Any = legend(where, self._keys(looks), names, title="class", **place)
+        self.legend_: Any = legend(where, class_keys(looks), names, title="class", **place)
         self.figure_: Any = self.ax_.figure
         return self
 
@@ -383,7 +369,7 @@ class PairPlot(PanelDisplay):
             where = corner
             place = RIGHT
         self.legend_: Any = legend(
-            where, self._keys(looks), panels.classes.tolist(), title="class", **place
+            where, class_keys(looks), panels.classes.tolist(), title="class", **place
         )
         self.ax_, self.figure_ = self.axes_[-1, 0], corner.figure
         return self

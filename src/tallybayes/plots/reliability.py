@@ -11,6 +11,7 @@ from scipy.special import log_softmax
 
 from tallybayes.errors import shown
 from tallybayes.plots.data import class_codes, need_classifier
+from tallybayes.plots.shapes import need_count
 from tallybayes.plots.style import legend, looks_of, name_axis, need_axes
 from tallybayes.readable import plain
 from tallybayes.reporting.measures import Predictions, Reliability, reliability
@@ -163,7 +164,7 @@ class ReliabilityDisplay:
             before[~usual] = after[~usual]
             given = {BEFORE: before, AFTER: after}
         curves = {
-            name: reliability(Predictions(log_proba, own, weight), k, _bins(n_bins))
+            name: reliability(Predictions(log_proba, own, weight), k, need_count("n_bins", n_bins))
             for name, log_proba in given.items()
         }
         return cls(label=classes.tolist()[k], curves=curves).plot(ax)
@@ -218,7 +219,7 @@ class ReliabilityDisplay:
             log_proba = np.log(np.stack([1.0 - p, p], axis=1))
         is_label = (own == k).astype(np.intp)
         predictions = Predictions(log_proba, is_label, _weights(sample_weight, len(p)))
-        curve = reliability(predictions, 1, _bins(n_bins))
+        curve = reliability(predictions, 1, need_count("n_bins", n_bins))
         return cls(label=classes.tolist()[k], curves={ONLY: curve}).plot(ax)
 
 
@@ -239,9 +240,3 @@ def _weights(weight: ArrayLike | None, n: int) -> Array:
             f"above 0; got an array of the shape {found.shape}"
         )
     return found
-
-
-def _bins(n_bins: Any) -> int:
-    if isinstance(n_bins, bool) or not isinstance(n_bins, int) or n_bins < 1:
-        raise ValueError(f"n_bins is a whole number above 0, got {n_bins!r}")
-    return n_bins

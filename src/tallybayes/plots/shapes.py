@@ -498,15 +498,6 @@ class PanelDisplay(ABC):
     def plot(self, ax: Any = None) -> Self:
         """Draw the display."""
 
-    @staticmethod
-    def _keys(looks: Sequence[Look]) -> list[Any]:
-        """What stands for each class in the legend."""
-        line = library("matplotlib.lines").Line2D
-        return [
-            line([], [], color=look.colour, linestyle=look.line, marker=look.marker)
-            for look in looks
-        ]
-
     @classmethod
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any = None, *, columns: Any = None, ax: Any = None

@@ -14,6 +14,7 @@ __all__ = [
     "RIGHT",
     "Look",
     "axes_grid",
+    "class_keys",
     "drawable",
     "drawable_ticks",
     "legend",
@@ -294,6 +295,14 @@ def legend(where: Any, handles: Sequence[Any], names: Sequence[Any], **more: Any
         family=families, size=library("matplotlib").rcParams["legend.fontsize"]
     )
     return where.legend(list(handles), labels, prop=font, **more)
+
+
+def class_keys(looks: Sequence[Look]) -> list[Any]:
+    """What stands for each class in a legend of points and lines."""
+    line = library("matplotlib.lines").Line2D
+    return [
+        line([], [], color=look.colour, linestyle=look.line, marker=look.marker) for look in looks
+    ]
 
 
 def right_if_wide(names: Sequence[Any]) -> dict[str, Any]:
