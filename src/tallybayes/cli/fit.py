@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, replace
 from glob import has_magic
@@ -320,7 +321,10 @@ class FitOptions:
                 f"--calibrate {self.calibrate!r} is neither temperature nor isotonic", USAGE
             )
         if self.plain:
-            alpha = _alpha(self.alpha or "1")
+            rule = "a number from 0 on"
+            alpha = options.share_or_auto(
+                "--alpha", self.alpha or "1", rule, lambda a: 0.0 <= a < math.inf
+            )
             return {"alpha": alpha, "missing": missing, "calibrate": self.calibrate}
         return {
             "interactions": options.number_or_auto("--interactions", self.interactions),
@@ -351,13 +355,19 @@ class FitOptions:
                 f"{suggestion(analyzer, ANALYZERS)}",
                 USAGE,
             )
+        unlabelled: float | str | None = None
+        if self.unlabelled is not None:
+            rule = "a weight above 0, at most 1,"
+            unlabelled = options.share_or_auto(
+                "--unlabelled", self.unlabelled, rule, lambda w: 0.0 < w <= 1.0
+            )
         return {
             "ridge": self.ridge is not False,
             "analyzer": analyzer,
             "ngram_range": _ngrams(self.ngrams or "1-2"),
             "n_features": self.n_features,
             "max_terms": self.max_terms,
-            "unlabelled": None if self.unlabelled is None else _weight(self.unlabelled),
+            "unlabelled": unlabelled,
             "half_life": self.half_life,
         }
 
@@ -411,20 +421,6 @@ def _ngrams(text: str) -> tuple[int, int]:
     return shortest, longest
 
 
-def _weight(text: str) -> float | str:
-    if text == "auto":
-        return text
-    try:
-        weight = float(text)
-        if not 0.0 < weight <= 1.0:
-            raise ValueError
-    except ValueError:
-        raise Failure(
-            f"--unlabelled {text!r} is neither a weight above 0, at most 1, nor auto", USAGE
-        ) from None
-    return weight
-
-
 def _need_plain(**given: str | None) -> None:
     """Raises where an option sets what a weighted model chooses by itself."""
     for name, value in given.items():
@@ -435,18 +431,6 @@ def _need_plain(**given: str | None) -> None:
                 else "chooses that by itself"
             )
             raise Failure(f"--{name} is for --plain: a weighted model {what}", USAGE)
-
-
-def _alpha(text: str) -> float | str:
-    if text == "auto":
-        return text
-    try:
-        alpha = float(text)
-        if not 0.0 <= alpha < float("inf"):
-            raise ValueError
-    except ValueError:
-        raise Failure(f"--alpha {text!r} is neither a number from 0 on nor auto", USAGE) from None
-    return alpha
 
 
 @reads_training
@@ -652,7 +636,7 @@ def _fit_labels(
         save(file)
     path = outputs.model.path
     if given.json:
-        of_labels = dict(zip(file.classes, file.class_rows.tolist(), strict=True))
+        of_labels = file.rows_of_classes
         document("fit", {"model": path, "rows": file.rows, "labels": of_labels})
         return
     counted = f"{number_of(file.rows, 'row')} of {number_of(len(file.classes), 'label')} counted"

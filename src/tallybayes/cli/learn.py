@@ -15,7 +15,6 @@ import typer
 
 from tallybayes.cli import options
 from tallybayes.cli.messages import USAGE, Failure
-from tallybayes.cli.options import column_families_of, columns_of
 from tallybayes.cli.quick_imports import import_estimators
 from tallybayes.cli.reading import Reading, reads_labels, reads_training
 from tallybayes.errors import NegativeTally, listed
@@ -87,7 +86,7 @@ def _learn(
         source = reading.open_for(file, data)
         read = _count(action, file, source, target)
         note_unlabelled(source, file.unit)
-        rows = dict(zip(file.classes, file.class_rows.tolist(), strict=True))
+        rows = file.rows_of_classes
         new = [f"{c!r} ({number_of(rows[c], file.unit)})" for c in rows if c not in classes]
         if new:
             what = "class is" if len(new) == 1 else "classes are"
@@ -108,7 +107,7 @@ def _learn(
             "rows_before": before,
             "rows_after": file.rows,
             "rows_without_label": source.unlabelled,
-            "classes": dict(zip(file.classes, file.class_rows.tolist(), strict=True)),
+            "classes": file.rows_of_classes,
         }
         document(action, content)
         return
@@ -141,17 +140,7 @@ def count(
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="MODEL", help="The file of the counts.")
     ],
-    target: Annotated[
-        str | None,
-        typer.Option(
-            "--target",
-            "-t",
-            metavar="COL",
-            autocompletion=columns_of,
-            help="The label's column.",
-            show_default=False,
-        ),
-    ] = None,
+    target: Annotated[str | None, options.LABEL_COLUMN] = None,
     no_target: Annotated[
         bool,
         typer.Option(
@@ -160,14 +149,7 @@ def count(
             help="Count rows without labels, for compare and shares, in place of -t.",
         ),
     ] = False,
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=FAMILY",
-            autocompletion=column_families_of,
-            help="How to model a column, as for fit --plain. May be repeated.",
-        ),
-    ] = None,
+    column: options.Columns = None,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -212,10 +194,8 @@ def count(
     with out.alone() as save:
         save(file)
     if json:
-        classes = dict(zip(file.classes, file.class_rows.tolist(), strict=True))
-        left_out = rows.unlabelled
-        content = {"rows": file.rows, "rows_without_label": left_out, "classes": classes}
-        document("count", {"model": out.path, **content})
+        content = {"rows": file.rows, "rows_without_label": rows.unlabelled}
+        document("count", {"model": out.path, **content, "classes": file.rows_of_classes})
         return
     say(line(f"{number_of(file.rows, 'row')} counted; the counts are in {out.path}"))
 
@@ -266,7 +246,7 @@ def merge(
             "model": out.path,
             "merged": models,
             "rows": whole.rows,
-            "classes": dict(zip(whole.classes, whole.class_rows.tolist(), strict=True)),
+            "classes": whole.rows_of_classes,
         }
         document("merge", content)
         return

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Annotated, Any, Literal
 
 import typer
@@ -15,7 +17,9 @@ import typer
 from tallybayes.cli.messages import USAGE, Failure
 
 __all__ = [
+    "LABEL_COLUMN",
     "ClassWeight",
+    "Columns",
     "Costs",
     "Data",
     "Force",
@@ -30,6 +34,7 @@ __all__ = [
     "columns_of",
     "keys_of",
     "number_or_auto",
+    "share_or_auto",
 ]
 
 
@@ -120,6 +125,18 @@ Target = Annotated[
         help="The label's column, or header of mail, if its name differs from that in the model.",
     ),
 ]
+LABEL_COLUMN = typer.Option(
+    "--target", "-t", metavar="COL", autocompletion=columns_of, help="The label's column."
+)
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column",
+        metavar="NAME=FAMILY",
+        autocompletion=column_families_of,
+        help="How to model a column, as for fit --plain. May be repeated.",
+    ),
+]
 Parts = Annotated[
     str | None,
     typer.Option(
@@ -154,6 +171,22 @@ def number_or_auto(option: str, text: str, minimum: int = 0) -> int | str:
     if text == "auto" or (text.isdecimal() and int(text) >= minimum):
         return text if text == "auto" else int(text)
     raise Failure(f"{option} {text!r} is neither a whole number from {minimum} on nor auto", USAGE)
+
+
+def share_or_auto(option: str, text: str, rule: str, fits: Callable[[float], bool]) -> float | str:
+    """A number that fits, or "auto".
+
+    Raises
+    ------
+    Failure
+        With the code for usage, for anything else; `rule` says what fits.
+    """
+    if text == "auto":
+        return text
+    with suppress(ValueError):
+        if fits(number := float(text)):
+            return number
+    raise Failure(f"{option} {text!r} is neither {rule} nor auto", USAGE)
 
 
 # ---- the value of ``--class-weight``: balanced, or a weight for each of some labels --------------

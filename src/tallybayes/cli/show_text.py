@@ -41,7 +41,7 @@ def content_of(
         "target": file.target,
         "column": file.read_by.column,
         "rows": file.rows,
-        "classes": dict(zip(file.classes, file.class_rows.tolist(), strict=True)),
+        "classes": file.rows_of_classes,
         "options": file.model.get_params(),
         "analyzer": file.model.analyzer_,
         "terms": file.model.tally_.n_terms,

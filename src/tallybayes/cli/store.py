@@ -9,7 +9,7 @@ import typer
 
 from tallybayes.cli import options
 from tallybayes.cli.messages import USAGE, Failure
-from tallybayes.cli.options import column_families_of, columns_of
+from tallybayes.cli.options import columns_of
 from tallybayes.cli.reading import Reading, reads, reads_labels
 
 __all__ = ["COMMANDS"]
@@ -31,12 +31,6 @@ Subject = Annotated[
         metavar="COL",
         autocompletion=columns_of,
         help="The column of those whom rows are about, who may ask to be forgotten.",
-    ),
-]
-Target = Annotated[
-    str,
-    typer.Option(
-        "--target", "-t", metavar="COL", autocompletion=columns_of, help="The label's column."
     ),
 ]
 
@@ -66,14 +60,7 @@ def init(
         Literal["naive-bayes", "weighted", "text"],
         typer.Option("--model", help="What is learned: plain, with weights, or documents."),
     ] = "naive-bayes",
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=FAMILY",
-            autocompletion=column_families_of,
-            help="How to model a column, as for fit --plain. May be repeated.",
-        ),
-    ] = None,
+    column: options.Columns = None,
     ledger: Annotated[
         Literal["rows", "ids"],
         typer.Option("--ledger", help="ids: keep no rows; forget takes the row again."),
@@ -206,7 +193,7 @@ def forget(
 def relabel(
     store: Store,
     data: options.Data,
-    target: Target,
+    target: Annotated[str, options.LABEL_COLUMN],
     reading: Reading,
     id_column: Id = None,
     json: options.Json = False,

@@ -72,6 +72,11 @@ class PredictingFile(ABC):
         """The column of the labels, or the header of messages that holds them."""
         return self.read_by.target
 
+    @property
+    @abstractmethod
+    def class_rows(self) -> NDArray[np.float64]:
+        """How many rows of each class were counted, class weights left aside, (n_classes,)."""
+
     @abstractmethod
     def save(self, path: str, replace: Replace = os.replace) -> None:
         """Write the file; one that is there is replaced whole or not at all.
@@ -154,6 +159,11 @@ class PredictingFile(ABC):
     def classes(self) -> list[str]:
         """The labels as strings."""
         return [as_text(c) for c in self.model.classes_.tolist()]
+
+    @property
+    def rows_of_classes(self) -> dict[str, float]:
+        """By label, how many rows of the class were counted."""
+        return dict(zip(self.classes, self.class_rows.tolist(), strict=True))
 
     def named(self, proba: NDArray[np.float64]) -> list[str]:
         """Name what is predicted of rows.

@@ -18,9 +18,14 @@ from tallybayes.estimators.table_base import TableClassifier
 from tallybayes.labels.hierarchy import Hierarchy
 from tallybayes.labels.multi_label import MultiLabel
 from tallybayes.model_files.base import PredictingFile, Replace
-from tallybayes.model_files.tables import TableFile, kept_columns, strings_of, weights_of_rows
+from tallybayes.model_files.tables import (
+    TableFile,
+    kept_columns,
+    kinds_declared,
+    strings_of,
+    weights_of_rows,
+)
 from tallybayes.progress import reading_shown
-from tallybayes.sources.cells import Kind
 from tallybayes.sources.contract import restarted
 from tallybayes.sources.reading import Plan, Rows
 from tallybayes.tables import Table
@@ -64,11 +69,7 @@ class LabelFile(PredictingFile):
         labels : MultiLabel or Hierarchy
             With a NaiveBayes inside; it is fitted.
         """
-        declared: dict[str, Kind | None] = {
-            name: "number or date" if family.reads == "numbers" else "text"
-            for name, family in families.items()
-            if family is not None
-        }
+        declared = kinds_declared(families)
         left_out = [target, *(name for name, family in families.items() if family is None)]
         plan = Plan(
             "counting",

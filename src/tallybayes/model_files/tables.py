@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -58,7 +58,7 @@ from tallybayes.validation import read_groups
 if TYPE_CHECKING:
     from tallybayes.label_shift import ClassPriorEstimate
 
-__all__ = ["TableFile", "kept_columns", "strings_of", "weights_of_rows"]
+__all__ = ["TableFile", "kept_columns", "kinds_declared", "strings_of", "weights_of_rows"]
 
 
 Array = NDArray[np.float64]
@@ -131,11 +131,7 @@ class TableFile(ModelFile):
         """
         weight = rows.weight
         need_columns(rows, target, families, weight)
-        declared: dict[str, Kind | None] = {
-            name: "number or date" if family.reads == "numbers" else "text"
-            for name, family in families.items()
-            if family is not None
-        }
+        declared = kinds_declared(families)
         left_out = [n for n, family in families.items() if family is None and n != group]
         columns: Any = {**families, group: None} if group is not None else dict(families)
         make = NaiveBayes if plain else WeightedNaiveBayes
@@ -192,9 +188,12 @@ class TableFile(ModelFile):
         file._take_kinds(file.read_by.kinds.get)  # Python may have taught it more since
         return file
 
-    def _take_kinds(self, kind_of: Callable[[str], Kind | None]) -> None:
-        """Takes the kinds of the columns that have values, as they were read and counted."""
-        for name in self.table.counted:
+    def _take_kinds(
+        self, kind_of: Callable[[str], Kind | None], names: Iterable[str] | None = None
+    ) -> None:
+        """Takes the kinds of the columns that have values, or of some of them, as they were read
+        and counted."""
+        for name in self.table.counted if names is None else names:
             self.read_by.kinds[name] = kind_of(name)
             self.read_by.kinds[name] = self._kind(name)
 
@@ -363,10 +362,9 @@ class TableFile(ModelFile):
         self.strays_before = strings_beside_numbers(self.model)
         with rows.reading(plan):
             self.model.partial_fit(rows, plan.target, sample_weight=plan.weight)
-        for name, kind in plan.kinds.items():  # columns that had no value before have kinds now
-            if kind is None and name in self.table.counted:
-                self.read_by.kinds[name] = rows.kind_of(name)
-                self.read_by.kinds[name] = self._kind(name)
+        counted = self.table.counted  # columns that had no value before have kinds now
+        new = [name for name, kind in plan.kinds.items() if kind is None and name in counted]
+        self._take_kinds(rows.kind_of, new)
         need_finite(self.model, rows)
         self.read_by.target = self.target or target
         return rows.n_rows - rows.unlabelled
@@ -608,6 +606,15 @@ class TableFile(ModelFile):
                     f"{rows.name}: no row has the key {name!r} that the model was trained with; "
                     f"unknown keys are {listed(unknown)}.{hint} Rename it to {name!r}"
                 )
+
+
+def kinds_declared(families: Mapping[str, Any]) -> dict[str, Kind | None]:
+    """What the columns of declared families are read as."""
+    return {
+        name: "number or date" if family.reads == "numbers" else "text"
+        for name, family in families.items()
+        if family is not None
+    }
 
 
 def _of_model(table: Table, plan: Plan) -> Table:
