@@ -84,6 +84,15 @@ class LeftOut(NamedTuple):
     how: Literal["whole", "folds", "counts"]
     figures: Figures | None = None
 
+    @classmethod
+    def of_all(
+        cls, log_proba: Any, weight: Any, how: Literal["whole", "folds", "counts"] = "counts"
+    ) -> LeftOut:
+        """Predictions of all rows that were given, whose weight is 1 unless given."""
+        n = len(log_proba)
+        given = np.ones(n) if weight is None else np.asarray(as_numpy(weight), dtype=np.float64)
+        return cls(np.arange(n), np.asarray(log_proba, dtype=np.float64), given, how)
+
 
 # ---- arrays of other libraries, where scikit-learn's array API dispatch is on --------------------
 # The kernels read memory of the host, so rows, labels and weights are moved to NumPy, and

@@ -40,7 +40,6 @@ from tallybayes.persistence import digest_of
 from tallybayes.progress import learning_shown
 from tallybayes.readable import html_table
 from tallybayes.score import Formula, Kind
-from tallybayes.scoring import posterior_without
 from tallybayes.tables import AllBut, read_table
 from tallybayes.tables.columns import values_of
 from tallybayes.tally import TableTally
@@ -71,6 +70,7 @@ __all__ = [
     "TallyClassifier",
     "class_prior_of",
     "draw_waterfall",
+    "equal",
     "learning",
     "lock_of",
     "take_place",
@@ -184,6 +184,17 @@ def draw_waterfall(explanation: Any, **options: Any) -> Any:
     return WaterfallDisplay.from_explanation(explanation, **options)
 
 
+def equal(a: Any, b: Any, hold_the_same: Callable[[Any, Any], bool]) -> bool:
+    """Whether two estimators are of one class and the same parameters, and, if they are fitted,
+    hold the same."""
+    if type(a) is not type(b) or not same(a.get_params(deep=False), b.get_params(deep=False)):
+        return False
+    fitted: bool = a.__sklearn_is_fitted__()
+    if fitted != b.__sklearn_is_fitted__():
+        return False
+    return not fitted or hold_the_same(a, b)
+
+
 CHOOSING = frozenset({"fit", "recalibrate", "reweight", "count_from"})
 """Methods after which a model predicts otherwise though its counts may be the same."""
 
@@ -207,16 +218,9 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return NotImplemented
         if self is other:
             return True
-        if type(self) is not type(other) or not same(
-            self.get_params(deep=False), other.get_params(deep=False)
-        ):
-            return False
-        fitted: bool = self.__sklearn_is_fitted__()
-        if fitted != other.__sklearn_is_fitted__():
-            return False
         if not same(self.__dict__.get(SCORES), other.__dict__.get(SCORES)):
             return False
-        return not fitted or self._holds_the_same(other)
+        return equal(self, other, type(self)._holds_the_same)
 
     def _holds_the_same(self, other: Any) -> bool:
         """Whether another fitted model of the class and the parameters holds the same."""
@@ -550,11 +554,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         found = self._left_out(X, y, sample_weight, groups)
         if found is not None:
             return found
-        log_proba = leave_one_out(self, X, y, sample_weight, groups)
-        weight = np.ones(len(log_proba))
-        if sample_weight is not None:
-            weight = np.asarray(as_numpy(sample_weight), dtype=np.float64)
-        return LeftOut(np.arange(len(log_proba)), log_proba, weight, "counts")
+        return LeftOut.of_all(leave_one_out(self, X, y, sample_weight, groups), sample_weight)
 
     def _left_out(self, X: Any, y: Any, sample_weight: Any, groups: Any = None) -> LeftOut | None:
         """Predictions of learned rows by a fit that is repeated; None where the counts without a
@@ -1186,12 +1186,7 @@ class TallyClassifier(Classifier):
         model = self._fitted()
         x, own, weights, _ = self._learned_rows(X, y, sample_weight)
         weight = np.ones(len(own)) if weights is None else weights
-        likelihood = model.likelihood_without(x, own, weight)
-        prior = model.log_prior_without(own, weight)
-        fallback = None
-        if not model.prior_enters:
-            fallback = model.prior.log_without(model.tally.classes, own, weight)
-        return posterior_without(likelihood, own, prior, fallback), own, weight
+        return model.posterior_without(x, own, weight), own, weight
 
     def _digest(self) -> str:
         model = self._fitted()

@@ -19,7 +19,7 @@ from tallybayes.drift import UNLABELLED
 from tallybayes.engines.contract import need_columns
 from tallybayes.engines.leave_one_out import cells_without
 from tallybayes.engines.parts import LookupPart, TakenOut
-from tallybayes.errors import NegativeTally, StaleWarning, shown, warn_user
+from tallybayes.errors import NegativeTally, StaleWarning, shown
 from tallybayes.estimators.base import LIVE, TallyClassifier, learning
 from tallybayes.estimators.one_row import RowByRow, as_row
 from tallybayes.estimators.sources import need_name, rows_of, tables_of
@@ -35,7 +35,7 @@ from tallybayes.models.table import Chosen, TableModel
 from tallybayes.privacy import NoisedTally
 from tallybayes.schema import Schema
 from tallybayes.score import Unseen
-from tallybayes.scoring import posterior, posterior_without
+from tallybayes.scoring import posterior
 from tallybayes.tables import Table
 from tallybayes.tables.columns import values_of
 from tallybayes.tally import TableTally
@@ -72,18 +72,6 @@ def _keeps_order(model: TableModel) -> bool:
     """Whether the most probable class is that of the model before calibration."""
     calibration = model.chosen.calibration
     return calibration is None or isinstance(calibration, Temperature)
-
-
-def _warn_of_stale(model: TableModel) -> None:
-    """Warns that what was chosen on rows is older than the counts."""
-    warn_user(
-        StaleWarning(
-            "calibration or smoothing was not chosen on rows since the counts last changed",
-            "call recalibrate(X, y) with rows that were learned",
-        ),
-        StaleWarning,
-        warned=model.warned,
-    )
 
 
 class NaiveBayes(RowByRow):
@@ -507,12 +495,10 @@ class NaiveBayes(RowByRow):
         return table_evidence(self._attribute("log_evidence_"))
 
     # ---- predicting ------------------------------------------------------------------------------
-    def _fresh(self) -> TableModel:
-        """The model, with a warning where what was chosen on rows is older than the counts."""
-        model = self._fitted()
-        if model.chosen.stale:
-            _warn_of_stale(model)
-        return model
+    _stale = (
+        "calibration or smoothing was not chosen on rows since the counts last changed",
+        "call recalibrate(X, y) with rows that were learned",
+    )
 
     def _kept(self, chosen: Chosen) -> Chosen:
         """The choices made on rows that the parameters request; stale where one is lacking."""
@@ -616,7 +602,7 @@ class NaiveBayes(RowByRow):
         model = self._model
         assert isinstance(model, TableModel)
         if model.chosen.stale or model.chosen.made:  # rows that wait have been learned
-            _warn_of_stale(model)
+            self._warn_of_stale(model)
         return model
 
     def predict_one(self, x: Any) -> Any:
@@ -861,9 +847,7 @@ def calibration_on_rows(
     """
     rows = some_rows(x.n_rows, MAX_ROWS_FOR_CALIBRATION)
     x, own, weight = x.take(rows), own[rows], weight[rows]
-    prior = model.log_prior_without(own, weight)
-    log_proba = posterior_without(model.likelihood_without(x, own, weight), own, prior)
-    return fitted_calibration(method, log_proba, own, weight)
+    return fitted_calibration(method, model.posterior_without(x, own, weight), own, weight)
 
 
 # ---- counting without a model: the tally of a table or of a source -------------------------------

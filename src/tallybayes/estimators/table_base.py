@@ -20,7 +20,7 @@ from tallybayes.decisions import MAX_SCORES
 from tallybayes.engines.contract import Labels, merged_tables, need_columns
 from tallybayes.engines.registry import ENGINES, engine_of
 from tallybayes.engines.tables import Shifts, collect_table
-from tallybayes.errors import SourceError, shown
+from tallybayes.errors import SourceError, StaleWarning, shown, warn_user
 from tallybayes.estimators.base import LearnedRows, TallyClassifier, draw_waterfall, learning
 from tallybayes.estimators.read_by import ReadBy, opened_for, remember, spelling_of
 from tallybayes.estimators.saving import EXTRA
@@ -111,10 +111,23 @@ class TableClassifier(TallyClassifier):
         """Chooses what is chosen on rows, on rows that were counted with these weights; rows of a
         group are left out together."""
 
+    _stale: tuple[str, str]
+    """What is said of a model whose choices on rows are older than its counts, and what to do."""
+
     if TYPE_CHECKING:
 
         def _fitted(self) -> TableModel: ...
         def _attribute(self, name: str) -> TableModel: ...
+
+    def _fresh(self) -> TableModel:
+        """The model, with a warning where what was chosen on rows is older than the counts."""
+        model = self._fitted()
+        if model.chosen.stale:
+            self._warn_of_stale(model)
+        return model
+
+    def _warn_of_stale(self, model: TableModel) -> None:
+        warn_user(StaleWarning(*self._stale), StaleWarning, warned=model.warned)
 
     # ---- reading rows ----------------------------------------------------------------------------
     def _table(self, x: Any, out: Container[str], needed: Container[str] | None = None) -> Table:

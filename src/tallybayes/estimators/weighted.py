@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.engines.contract import raise_infinite
-from tallybayes.errors import StaleWarning, shown, warn_user
+from tallybayes.errors import StaleWarning, shown
 from tallybayes.estimators.base import (
     Classifier,
     TallyClassifier,
@@ -294,9 +294,7 @@ class WeightedNaiveBayes(RowByRow):
                 return found
         if groups is not None:
             return super()._left_out_once(X, y, sample_weight, groups)
-        log_proba, own, _ = self._posterior_without(X, y, sample_weight)
-        weight = np.ones(len(own)) if sample_weight is None else np.asarray(sample_weight)
-        return LeftOut(np.arange(len(own)), log_proba, weight, "counts")
+        return LeftOut.of_all(self._posterior_without(X, y, sample_weight)[0], sample_weight)
 
     def _log_proba_compared(self, X: Any) -> Array:
         self._fresh()
@@ -502,18 +500,10 @@ class WeightedNaiveBayes(RowByRow):
                     raise_infinite(name, column.values)
         return rows
 
-    def _fresh(self) -> None:
-        """A warning where weights are older than the counts."""
-        model = self._weighted()
-        if model.chosen.stale:
-            warn_user(
-                StaleWarning(
-                    "weights and pairs were learned before the counts last changed",
-                    "call reweight(X, y) with rows that were learned",
-                ),
-                StaleWarning,
-                warned=model.warned,
-            )
+    _stale = (
+        "weights and pairs were learned before the counts last changed",
+        "call reweight(X, y) with rows that were learned",
+    )
 
     def _predicted(self, X: Any) -> Any:
         model = self._weighted()

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from tallybayes.errors import IncompatibleTallies
-from tallybayes.estimators.base import LOCK, learning
+from tallybayes.estimators.base import LOCK, equal, learning
 from tallybayes.estimators.meta import MetaClassifier
 from tallybayes.labels.codec import Plain, Restored, plain_model, restored_model
 from tallybayes.labels.counts import ColumnLabels, LabelledRows, TermLabels
@@ -124,14 +124,10 @@ class LabelCounter(MetaClassifier):
         """Whether two are of the same parameters, and hold the same counts and choices."""
         if not isinstance(other, LabelCounter):
             return NotImplemented
-        if type(self) is not type(other) or not same(
-            self.get_params(deep=False), other.get_params(deep=False)
-        ):
-            return False
-        fitted: bool = self.__sklearn_is_fitted__()
-        if fitted != other.__sklearn_is_fitted__():
-            return False
-        return not fitted or bool(
+        return equal(self, other, LabelCounter._holds_the_same)
+
+    def _holds_the_same(self, other: LabelCounter) -> bool:
+        return bool(
             self._every == other._every
             and self._counts.holds_the_same(other._counts)
             and same(self._chosen(), other._chosen())

@@ -23,7 +23,7 @@ from tallybayes.estimators.vectorizer import need_documents
 from tallybayes.families.priors import ClassPrior
 from tallybayes.labels.counts import BOTH, ColumnLabels, LabelledRows, TermLabels, counts_of_labels
 from tallybayes.models.documents import FixedIdf, PlainDocuments, PlainLearner
-from tallybayes.scoring import normalised, posterior_without
+from tallybayes.scoring import normalised
 from tallybayes.tally import ClassCounts, FeatureSums, TableTally, TermCounts
 from tallybayes.tally.base import less
 from tallybayes.tally.sparse import SparseSums
@@ -244,14 +244,8 @@ class _Columns(Inner):
         return normalised(joint, model._model.log_prior, log=False)
 
     def left_out(self, model: Any, x: Any, own: Codes, weight: Array) -> Array:
-        held = model._model
-        classes = own.astype(np.intp)
-        likelihood = held.likelihood_without(x, classes, weight)
-        prior = held.log_prior_without(classes, weight)
-        fallback = None
-        if not held.prior_enters:
-            fallback = held.prior.log_without(held.tally.classes, classes, weight)
-        return posterior_without(likelihood, classes, prior, fallback)
+        found: Array = model._model.posterior_without(x, own.astype(np.intp), weight)
+        return found
 
 
 class _Arrays(_Columns):

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tallybayes.families.priors import ClassPrior, PriorWithout
 from tallybayes.schema import Schema, joined_labels
 from tallybayes.score import Formula
+from tallybayes.scoring import posterior_without
 from tallybayes.tally import TableTally
 from tallybayes.threads import new_lock
 
@@ -229,6 +230,14 @@ class Model(ABC):
             The class of each row.
         weight : float64 array (n_rows,)
         """
+
+    def posterior_without(self, x: Any, own: NDArray[np.int64], weight: Array) -> Array:
+        """log P(c | x) of likelihood and prior after each row is taken out, (n_rows, n_classes)."""
+        likelihood = self.likelihood_without(x, own, weight)
+        prior, fallback = self.log_prior_without(own, weight), None
+        if not self.prior_enters:
+            fallback = self.prior.log_without(self.tally.classes, own, weight)
+        return posterior_without(likelihood, own, prior, fallback)
 
     def predicted_without(self, log_proba: Array, own: NDArray[np.int64], weight: Array) -> Array:
         """log P(c | x) as the model predicts it, of rows taken out of the counts.

@@ -393,9 +393,7 @@ def _judged(
         warnings.simplefilter("ignore")
         if learned:
             return subject.left_out(X, labels, weight, groups)
-        log_proba = np.asarray(subject.model.predict_log_proba(X), dtype=np.float64)
-    n = len(labels)
-    return LeftOut(np.arange(n), log_proba, np.ones(n) if weight is None else weight, "whole")
+        return LeftOut.of_all(subject.model.predict_log_proba(X), weight, "whole")
 
 
 def _some_rows(

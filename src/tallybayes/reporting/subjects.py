@@ -193,6 +193,15 @@ class Subject(ABC):
                 return False
         return True
 
+    def _weigh_the_same(self, y: Any, weight: Array | None) -> bool:
+        """Whether the classes weigh what they weigh in the model: for models whose sums tell little
+        of rows."""
+        classes, own = np.unique(np.asarray(y), return_inverse=True)
+        if not np.array_equal(classes, self.classes):
+            return False
+        rows = np.bincount(own, weight, len(classes))
+        return bool(np.allclose(rows, self.class_rows, rtol=1e-9))
+
 
 # ---- classifiers of arrays -----------------------------------------------------------------------
 MAX_COLUMNS = 2_000  # columns whose values are shown
@@ -214,19 +223,10 @@ class ArraySubject(Subject):
         self, X: Any, y: Any, weight: Array | None, groups: NDArray[np.intp] | None
     ) -> LeftOut:
         """By leave-one-out: these classifiers choose nothing on rows."""
-        log_proba = leave_one_out(self.model, X, y, weight, groups)
-        ones = np.ones(len(log_proba)) if weight is None else weight
-        return LeftOut(np.arange(len(log_proba)), log_proba, ones, "counts")
+        return LeftOut.of_all(leave_one_out(self.model, X, y, weight, groups), weight)
 
     def can_have_learned(self, X: Any, y: Any, weight: Array | None) -> bool:
-        """Sums tell little of rows: the classes have to weigh what they weigh in the model."""
-        classes, own = np.unique(np.asarray(y), return_inverse=True)
-        if not np.array_equal(classes, self.classes):
-            return False
-        rows = np.bincount(own, weight, len(classes))
-        if not np.allclose(rows, self.class_rows, rtol=1e-9):
-            return False
-        return super().can_have_learned(X, y, weight)
+        return self._weigh_the_same(y, weight) and super().can_have_learned(X, y, weight)
 
     def columns(self, X: Any, own: NDArray[np.intp]) -> list[ColumnFacts]:
         form, model = self.form, self.model._fitted()
@@ -335,7 +335,6 @@ class TableSubject(Subject):
         """A weighted model is fitted again, which gives the predictions that its own figures are
         of; a plain one is cross-validated."""
         n = len(y)
-        ones = np.ones(n) if weight is None else weight
         if self._is_weighted:
             weighting = self._held.chosen.weighting
             pruned = weighting is not None and weighting.figures.log_loss_increase is not None
@@ -349,9 +348,8 @@ class TableSubject(Subject):
             parts = held_out_predictions(self.model, X, labels, folds, weight, groups)
             for rows, some in parts:
                 log_proba[rows] = some
-            return LeftOut(np.arange(n), log_proba, ones, "folds")
-        log_proba = leave_one_out(self.model, X, y, weight, groups)
-        return LeftOut(np.arange(n), log_proba, ones, "counts")
+            return LeftOut.of_all(log_proba, weight, "folds")
+        return LeftOut.of_all(leave_one_out(self.model, X, y, weight, groups), weight)
 
     @property
     def learns_in_parts(self) -> bool:  # type: ignore[override]  # an attribute there
@@ -537,18 +535,10 @@ class DocumentSubject(Subject):
         found: LeftOut | None = self.model._left_out(X, y, weight, groups)
         if found is not None:
             return found
-        log_proba = np.asarray(self.model.leave_one_out(X, y, weight, groups))
-        ones = np.ones(len(log_proba)) if weight is None else weight
-        return LeftOut(np.arange(len(log_proba)), log_proba, ones, "counts")
+        return LeftOut.of_all(leave_one_out(self.model, X, y, weight, groups), weight)
 
     def can_have_learned(self, X: Any, y: Any, weight: Array | None) -> bool:
-        """Terms tell little of a document: the classes have to weigh what they weigh in the
-        model."""
-        classes, own = np.unique(np.asarray(y), return_inverse=True)
-        if not np.array_equal(classes, self.classes):
-            return False
-        rows = np.bincount(own, weight, len(classes))
-        return bool(np.allclose(rows, self.class_rows, rtol=1e-9))
+        return self._weigh_the_same(y, weight)
 
     def columns(self, X: Any, own: NDArray[np.intp]) -> list[ColumnFacts]:
         tally = self.model.tally_
