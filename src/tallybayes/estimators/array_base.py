@@ -546,7 +546,7 @@ class GenerativeClassifier(ArrayClassifier):
         return self._sample(n, y, random_state)
 
     def _sample(
-        self, n: int | None, y: Any, random_state: Any, **size: Any
+        self, n: int | None, y: Any, random_state: Any, length: NDArray[np.int64] | None = None
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         model = self._fitted()
         classes = model.schema.classes
@@ -569,9 +569,13 @@ class GenerativeClassifier(ArrayClassifier):
             if n is not None and len(labels) != n:
                 raise ValueError(f"n={n} rows were asked for, but y has {len(labels)} labels")
             codes = codes_of(labels, classes) if len(labels) else np.empty(0, dtype=np.int32)
-        rows = codes.astype(np.intp)
-        x = model.family.sample(model.group, model.tally.classes, rows, rng, **size)
-        return x, classes[rows]
+        size = {}
+        if length is not None:
+            if length.ndim and len(length) != len(codes):
+                raise ValueError(f"length has {len(length)} values for {len(codes)} rows")
+            size["total_count"] = length
+        x = self.class_conditional_.draw(codes.astype(np.intp), rng, **size)
+        return x, classes[codes]
 
 
 # ---- declared levels: the sets A_j of values that each column can take ---------------------------

@@ -424,18 +424,6 @@ class CategoricalNB(DiscreteClassifier, GenerativeClassifier):
             tables[name] = self._class_table("level", levels, np.exp(log_prob))
         return tables
 
-    def _sample(
-        self, n: int | None, y: Any, random_state: Any, **size: Any
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
-        codes, labels = super()._sample(n, y, random_state, **size)
-        declared = self._fitted().columns.levels
-        if declared is None:
-            return codes, labels
-        x = np.empty(codes.shape, dtype=object)
-        for j, values in enumerate(declared):
-            x[:, j] = np.array(values.tolist(), dtype=object)[codes[:, j]]
-        return x, labels
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
@@ -698,7 +686,7 @@ class MultinomialNB(DiscreteClassifier, GenerativeClassifier):
             raise ValueError(
                 f"length must be whole numbers from 0 on, one or one a row; got {length!r}"
             )
-        return self._sample(n, y, random_state, length=lengths.astype(np.int64))
+        return self._sample(n, y, random_state, lengths.astype(np.int64))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -223,24 +223,3 @@ class Bernoulli(LevelFamily):
             no=np.atleast_1d(np.asarray(no, dtype=np.float64)),
             threshold=0.5 if self.threshold is None else self.threshold,
         )
-
-    def sample(
-        self, tally: FeatureSums, classes: ClassCounts, rows: NDArray[np.intp], rng: Any
-    ) -> NDArray[np.int64]:
-        """0 or 1, int64 (len(rows), n_features).
-
-        Parameters
-        ----------
-        tally : Tally
-            The counts that the family reads.
-        classes : ClassCounts
-            The counts of the classes.
-        rows : index array (n_rows,)
-            The class of each row to draw.
-        rng : numpy.random.Generator
-            The source of random numbers.
-        """
-        present, _, total = self._counts(tally, classes, slice(None))
-        probability = present / total
-        x: NDArray[np.int64] = (rng.uniform(size=probability[rows].shape) < probability[rows]) * 1
-        return x

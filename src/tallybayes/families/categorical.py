@@ -285,28 +285,3 @@ class Categorical(LevelFamily):
         levels = tally.n_levels.tolist()
         laws = (self.law(tally.column(j), max(n, 1)) for j, n in enumerate(levels))
         return CellsWithout(laws=tuple(laws))
-
-    def sample(
-        self, tally: LevelCounts, classes: ClassCounts, rows: NDArray[np.intp], rng: Any
-    ) -> NDArray[np.int64]:
-        """Level codes, int64 (len(rows), n_features).
-
-        Parameters
-        ----------
-        tally : Tally
-            The counts that the family reads.
-        classes : ClassCounts
-            The counts of the classes.
-        rows : index array (n_rows,)
-            The class of each row to draw.
-        rng : numpy.random.Generator
-            The source of random numbers.
-        """
-        counts, totals, _ = self._smoothed(tally)
-        x = np.empty((len(rows), tally.n_features), dtype=np.int64)
-        for j in range(tally.n_features):
-            cells = slice(int(tally.start[j]), int(tally.start[j + 1]))
-            cumulative = np.cumsum(counts[:, cells], axis=1) / totals[:, [j]]
-            u = rng.uniform(size=len(rows))
-            x[:, j] = (u[:, None] >= cumulative[rows, :-1]).sum(axis=1)
-        return x

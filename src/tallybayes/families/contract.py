@@ -92,25 +92,6 @@ class Family(Protocol[T_contra]):
             The counts of the classes.
         """
 
-    def sample(
-        self, tally: T_contra, classes: ClassCounts, rows: NDArray[np.intp], rng: Any, **size: Any
-    ) -> NDArray[Any]:
-        """One draw x of p(x | c) for each class index in `rows`, (len(rows), n_features).
-
-        Parameters
-        ----------
-        tally : Tally
-            The counts that the family reads.
-        classes : ClassCounts
-            The counts of the classes.
-        rows : index array (n_rows,)
-            The class of each row to draw.
-        rng : numpy.random.Generator
-            The source of random numbers.
-        **size : Any
-            The totals of rows, where the family has any.
-        """
-
 
 # ---- families of columns of a table --------------------------------------------------------------
 # A family is an immutable value that holds hyperparameters: a frozen dataclass, whose fields are

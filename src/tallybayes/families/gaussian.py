@@ -296,25 +296,6 @@ class Gaussian(GaussianEstimate, NumberFamily, GroupFamily):
             exact=exact,
         )
 
-    def sample(
-        self, tally: Moments, classes: ClassCounts, rows: NDArray[np.intp], rng: Any
-    ) -> Array:
-        """float64 (len(rows), n_features).
-
-        Parameters
-        ----------
-        tally : Tally
-            The counts that the family reads.
-        classes : ClassCounts
-            The counts of the classes.
-        rows : index array (n_rows,)
-            The class of each row to draw.
-        rng : numpy.random.Generator
-            The source of random numbers.
-        """
-        mean, variance, _ = self.mean_variance(tally)
-        return rng.normal(mean[rows], np.sqrt(variance)[rows])  # type: ignore[no-any-return]
-
 
 # ---- a column of numbers as Gaussians: log-densities, with every row or without one --------------
 MIN_VARIANCE = 1e-300

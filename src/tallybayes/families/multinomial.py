@@ -198,39 +198,6 @@ class Multinomial(GroupFamily):
         alpha = np.asarray(self.smoothing(tally.sums.shape[1]), dtype=np.float64)
         return SumsWithout(part=tally.sums, alpha=np.atleast_1d(alpha))
 
-    def sample(
-        self,
-        tally: FeatureSums,
-        classes: ClassCounts,
-        rows: NDArray[np.intp],
-        rng: Any,
-        length: NDArray[np.int64],
-    ) -> NDArray[np.int64]:
-        """Draw counts that sum to `length`, () or (len(rows),); int64 (len(rows), n_features).
-
-        Parameters
-        ----------
-        tally : Tally
-            The counts that the family reads.
-        classes : ClassCounts
-            The counts of the classes.
-        rows : index array (n_rows,)
-            The class of each row to draw.
-        rng : numpy.random.Generator
-            The source of random numbers.
-        length : int array (n_rows,)
-            The total of each row.
-        """
-        if length.ndim and len(length) != len(rows):
-            raise ValueError(f"length has {len(length)} values for {len(rows)} rows")
-        length = np.broadcast_to(length, (len(rows),))
-        theta = np.empty_like(tally.sums)
-        theta /= self._smoothed(tally, slice(None), theta)
-        x = np.empty((len(rows), theta.shape[1]), dtype=np.int64)
-        for i, (k, words) in enumerate(zip(rows, length, strict=True)):
-            x[i] = rng.multinomial(words, theta[k])
-        return x
-
 
 # ---- a group of columns of counts ----------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
