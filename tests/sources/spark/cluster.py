@@ -61,9 +61,10 @@ class Cluster:
         }
 
     def start(self) -> None:
-        """Starts the master."""
-        words = ["master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
-        log = self._started("master", words, "Starting Spark master at")
+        """Starts the master, and waits until it has an address."""
+        words = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
+        process, log = self._deployed("master", "master.Master", *words)
+        wait_for(lambda: "Starting Spark master at" in log.read_text(), process, log)
         found = re.search(r"spark://127\.0\.0\.1:\d+", log.read_text())
         assert found is not None
         self.url = found[0]
@@ -71,33 +72,25 @@ class Cluster:
     def add_worker(self, name: str, host: str) -> subprocess.Popen[bytes]:
         """Starts a worker of one core; its executors run in the folder of this name. Spark runs no
         task twice on one host: on another address it does."""
-        words = f"worker.Worker --host {host} --port 0 --webui-port 0 --cores 1 --memory 600m"
+        words = f"--host {host} --port 0 --webui-port 0 --cores 1 --memory 600m"
         where = ["--work-dir", str(self.folder / name), self.url]
-        self._started(name, [*words.split(), *where], "Successfully registered with master")
-        return self.processes[-1]
-
-    def _started(self, name: str, words: list[str], ready: str) -> Path:
-        log = self.folder / f"{name}.log"
-        first, *rest = words
-        with open(log, "wb") as out:
-            process = subprocess.Popen(
-                [self.home / "bin" / "spark-class", f"org.apache.spark.deploy.{first}", *rest],
-                env=self.environment,
-                stdout=out,
-                stderr=out,
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-        self.processes.append(process)
-        wait_for(lambda: ready in log.read_text(), process, log)
-        return log
+        return self._deployed(name, "worker.Worker", *words.split(), *where)[0]
 
     def run(self, script: Path, *words: str) -> tuple[subprocess.Popen[bytes], Path]:
         """Starts a driver program; the process, and the file with what it writes."""
-        log = self.folder / "driver.log"
+        return self._started("driver", [sys.executable, str(script), self.url, *words])
+
+    def _deployed(
+        self, name: str, program: str, *words: str
+    ) -> tuple[subprocess.Popen[bytes], Path]:
+        start = [str(self.home / "bin" / "spark-class"), f"org.apache.spark.deploy.{program}"]
+        return self._started(name, [*start, *words])
+
+    def _started(self, name: str, command: list[str]) -> tuple[subprocess.Popen[bytes], Path]:
+        log = self.folder / f"{name}.log"
         with open(log, "wb") as out:
             process = subprocess.Popen(
-                [sys.executable, script, self.url, *words],
+                command,
                 env=self.environment,
                 stdout=out,
                 stderr=out,

@@ -27,6 +27,7 @@ from tallybayes.sources.spark import SparkFrame
 
 ROWS, PARTITIONS = 6000, 6
 SETTINGS = {
+    "spark.cores.max": "3",  # it waits for as many, of workers that start meanwhile
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.driver.host": "127.0.0.1",
@@ -34,11 +35,13 @@ SETTINGS = {
     "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.executor.memory": "500m",
     "spark.log.level": "ERROR",
+    "spark.locality.wait": "0s",
     "spark.scheduler.maxRegisteredResourcesWaitingTime": "100s",
     "spark.scheduler.minRegisteredResourcesRatio": "1.0",
     "spark.shuffle.io.maxRetries": "1",
     "spark.shuffle.io.retryWait": "100ms",
     "spark.speculation": "true",
+    "spark.speculation.efficiency.enabled": "false",  # it knows of a task by heartbeats, 10 s apart
     "spark.speculation.multiplier": "1.0",
     "spark.speculation.quantile": "0.1",
     "spark.sql.shuffle.partitions": "2",
