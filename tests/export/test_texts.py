@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from export.back_ends import BACK_ENDS, JavaScript, Onnx, Python
 from export.databases import check_same
-from reporting.test_texts_in_browser import documents, odd_texts
+from reporting.test_in_browser import documents, odd_texts
 from tallybayes import NaiveBayes, WeightedNaiveBayes
 from tallybayes.errors import StaleWarning
 from tallybayes.families import Text

@@ -1,11 +1,4 @@
-"""R's e1071 on a mixed table with missing values: numbers, factors and a logical column, three
-classes.
-
-e1071/naive_bayes.R writes the table and runs Debian's r-cran-e1071 1.7-13 on it; its head says what
-e1071 does. The options below say the same: `class_alpha=0` as its prior is not smoothed,
-`Gaussian(ddof=1)` as its sd is over n − 1, `missing="ignore"` as it leaves NA out, and
-`unseen="ignore"` as it turns a level that the factor does not have into NA.
-"""
+"""R's e1071 on a mixed table with missing values, and where a factor declares a level of no row."""
 
 from __future__ import annotations
 
@@ -18,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from tallybayes import NaiveBayes
-from tallybayes.families import Gaussian
+from tallybayes.families import Categorical, Gaussian
 
 HERE = Path(__file__).parent / "e1071"
 TABLE = pd.read_csv(HERE / "table.csv")
@@ -81,3 +74,32 @@ def test_one_row_at_a_time(laplace):
     for row, expected in zip(TEST.to_dict("records"), answers(f"laplace-{laplace}"), strict=True):
         got = list(one_by_one.predict_proba_one(row).values())
         np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-290)
+
+
+DRINKS = ["water", "milk", "tea", "juice"]
+
+
+def declared_model(levels):
+    columns = {"weight": NUMBERS, "meals": NUMBERS, "drink": Categorical(levels=levels)}
+    return NaiveBayes(columns, alpha=1.0, class_alpha=0.0, unseen="ignore")
+
+
+@FRAMES
+@pytest.mark.parametrize("levels", [DRINKS, DRINKS[::-1]], ids=["in order", "turned"])
+def test_a_level_that_is_declared_counts_and_can_be_predicted(frame, levels):
+    got = declared_model(levels).fit(frame(TRAIN), GROUP).predict_proba(frame(TEST))
+    np.testing.assert_allclose(got, answers("declared"), rtol=1e-12)
+    juice = (TEST["drink"] == "juice").to_numpy()
+    assert np.abs(got - answers("laplace-1"))[juice].max() > 1e-3
+
+
+def test_in_parts_and_one_row_at_a_time():
+    parts = declared_model(DRINKS).fit(TRAIN[:30], GROUP[:30]) + declared_model(DRINKS).fit(
+        TRAIN[30:], GROUP[30:]
+    )
+    stream = declared_model(DRINKS)
+    for row, label in zip(TRAIN.to_dict("records"), GROUP, strict=True):
+        stream.learn_one(row, label)
+    for way in (parts, stream):
+        got = way.predict_proba(pl.from_pandas(TEST))
+        np.testing.assert_allclose(got, answers("declared"), rtol=1e-12)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from reporting.conftest import NASTY
-from reporting.test_sets_in_browser import is_well_made
+from reporting.test_in_browser import is_well_made
 from tallybayes import collect, compare, comparison_report
 
 

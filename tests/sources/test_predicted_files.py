@@ -1,4 +1,6 @@
-"""Rows of files, of lazy frames and of datasets are predicted as the same rows in memory."""
+"""Rows of parts, in any order, are predicted as rows in memory; those without a label are left
+out.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,15 @@ import pyarrow.csv as pc_csv
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tallybayes
 from tallybayes import NaiveBayes, leave_one_out
 from tallybayes.errors import SourceError
 from tallybayes.families import Poisson
+from tallybayes.sources.contract import Part
+from tallybayes.sources.reading import PartsRead
 
 ROWS = pa.table(
     {
@@ -162,3 +168,79 @@ def test_cells_of_text_stay_as_they_are_written(tmp_path):
         assert kept["id"].to_pylist() == cells
         assert kept["x"].to_pylist() == [str(i) for i in range(6)]
         assert kept["prediction"].to_pylist() == model.predict(path).tolist()
+
+
+@given(st.permutations(range(6)), st.lists(st.integers(0, 9), min_size=6, max_size=6))
+def test_rows_are_counted_once_in_whatever_order_parts_are_read(order, sizes):
+    read, found = PartsRead("a.csv"), 0
+    for _ in sizes:
+        read.add(Part(lambda: None, "a.csv"))
+    for i in order:
+        read.parts[i].has(sizes[i])
+        found += sizes[i]
+        assert read.n_rows == read.n_rows == found
+    assert [read.first_row(i) for i in range(6)] == [sum(sizes[:i]) for i in range(6)]
+
+
+COLOURS = ["red", "red", None, "white", "red", "white"]
+KINDS = ["rose", None, "rose", "lily", "NA", "lily"]
+NUMBERS = [1, None, 1, 2, None, 2]
+
+
+def csv_file(folder, labels):
+    path = folder / "t.csv"
+    rows = zip(COLOURS, labels, strict=True)
+    lines = [",".join("" if cell is None else str(cell) for cell in row) for row in rows]
+    path.write_text("\n".join(["colour,kind", *lines]) + "\n")
+    return path
+
+
+def arrow_table(labels):
+    given = [None if label == "NA" else label for label in labels]
+    return pa.table({"colour": COLOURS, "kind": given})
+
+
+def parquet_file(folder, labels):
+    pq.write_table(arrow_table(labels), folder / "t.parquet", row_group_size=2)
+    return folder / "t.parquet"
+
+
+def reader(_folder, labels):
+    return arrow_table(labels).to_reader(max_chunksize=2)
+
+
+@pytest.mark.parametrize("labels", [KINDS, NUMBERS])
+@pytest.mark.parametrize("source", [csv_file, parquet_file, reader])
+def test_the_tally_is_that_of_the_rows_with_a_label(tmp_path, source, labels):
+    rows = tallybayes.labelled(source(tmp_path, labels), "kind")
+    there = [i for i in range(6) if i not in (1, 4)]
+    model = NaiveBayes().fit(rows, "kind")
+    twin = NaiveBayes().fit([{"colour": COLOURS[i]} for i in there], [labels[i] for i in there])
+    assert model.class_count_.tolist() == [2.0, 2.0]
+    assert model.classes_.tolist() == twin.classes_.tolist()
+    assert model.tables_["colour"].to_numpy().tolist() == twin.tables_["colour"].to_numpy().tolist()
+
+
+def test_rows_are_called_by_their_lines(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("x,kind\n1,a\n2,\n3,b\ninf,a\n")
+    with pytest.raises(ValueError, match=r"line 5.*'x' is infinite"):
+        NaiveBayes().fit(tallybayes.labelled(path, "kind"), "kind")
+
+
+def test_it_gives_what_the_command_line_gives(tmp_path):
+    path = csv_file(tmp_path, ["rose", None, "rose", "lily", None, "lily"])
+    diagnosis = tallybayes.doctor(str(path), "kind")
+    assert "--skip-unlabelled" in diagnosis.command
+    scope = {}
+    exec(diagnosis.call, scope)  # the text that is printed
+    assert scope["model"].class_count_.tolist() == [2.0, 2.0]
+
+
+def test_what_cannot_be_read_so_is_refused(tmp_path):
+    with pytest.raises(TypeError, match="drop the rows where the label is missing"):
+        tallybayes.labelled([{"a": 1}], "a")
+    with pytest.raises(SourceError, match="no column 'k', it has colour, kind"):
+        tallybayes.labelled(csv_file(tmp_path, KINDS), "k")
+    with pytest.raises(ValueError, match="no rows"):
+        NaiveBayes().fit(tallybayes.labelled(csv_file(tmp_path, [None] * 6), "kind"), "kind")

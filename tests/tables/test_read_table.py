@@ -1,9 +1,13 @@
-"""One table, whatever frame it comes in."""
+"""One table, whatever frame it comes in: rows, times, zones, bytes."""
 
 from __future__ import annotations
 
 import datetime
+import datetime as dt
 import decimal
+import math
+import uuid
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +15,14 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from tallybayes import NaiveBayes
+from tallybayes.errors import ZoneWarning
+from tallybayes.models.base import same
 from tallybayes.tables import Mixed, Numbers, Strings, read_table
-from tallybayes.tables.columns import strings_of
+from tallybayes.tables.columns import read_objects, read_value, strings_of
 
 ROWS = [
     {"n": 1, "t": "x", "b": True, "f": 1.5, "e": None, "d": datetime.date(2020, 1, 2)},
@@ -147,3 +156,163 @@ SINGLE = "a Series, which is not a table: .* to_frame"
 def test_what_is_no_table_is_refused(x, error, words):
     with pytest.raises(error, match=words):
         read_table(x)
+
+
+VALUES = st.one_of(
+    st.none(),
+    st.text(max_size=4),
+    st.floats(),
+    st.integers(),
+    st.sampled_from([2**53, 2**53 - 1, -(2**53), 1 - 2**53, 10**30, True, False]),
+    st.sampled_from([np.float32(1.5), np.nan, np.int8(3), np.bool_(True), np.str_("a"), pd.NA]),
+    st.sampled_from([pd.NaT, pd.Timestamp(5), decimal.Decimal("1.5"), Fraction(1, 3), b"ab"]),
+    st.sampled_from([datetime.date(2020, 1, 2), datetime.timedelta(1), np.datetime64("2020")]),
+)
+
+
+@given(value=VALUES)
+def test_a_value_is_read_as_a_column_of_one(value):
+    one, other = read_value(value, "a"), read_objects([value], "a")
+    assert type(one) is type(other)
+    assert same(vars(one), vars(other))
+    for name, held in vars(other).items():
+        assert getattr(vars(one)[name], "dtype", None) == getattr(held, "dtype", None)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [[1], {"a": 1}, (1, 2), np.zeros(2), uuid.UUID(int=7), Path("a"), object()],
+    ids=["list", "dict", "tuple", "array", "UUID", "path", "object"],
+)
+def test_a_value_that_is_not_a_scalar_is_refused_alike(value):
+    one, other = read_value(value, "a"), read_objects([value], "a")
+    assert same(vars(one), vars(other))
+
+
+@pytest.mark.parametrize("value", [1j, decimal.Decimal("sNaN")], ids=["complex", "sNaN"])
+def test_an_unknown_value_is_refused_alike(value):
+    with pytest.raises(ValueError, match="column") as one:
+        read_value(value, "a")
+    with pytest.raises(ValueError, match="column") as other:
+        read_objects([value], "a")
+    assert str(one.value) == str(other.value)
+    assert read_value(value, "a", ("a",)).n_rows == 1  # the column is left out
+
+
+def test_one_dict_has_its_keys_as_columns():
+    table = read_table([{"a": 1.5, 7: "x", "b": None, "c": math.nan}])
+    assert list(table.columns) == ["a", "7", "b", "c"]
+    assert table.n_rows == 1
+    with pytest.raises(ValueError, match="the same as text"):
+        read_table([{"7": 1, 7: 2}])
+
+
+DURATIONS = [dt.timedelta(seconds=90, microseconds=5), dt.timedelta(days=-1), None]
+TIMES = [dt.time(0, 0, 1), dt.time(23, 59, 59, 250_000), None]
+BYTES = [b"tea", "Tee \u00e4".encode(), None]
+TABLES = {
+    "pandas": lambda values: pd.DataFrame({"x": pd.Series(values, dtype=object)}),
+    "polars": lambda values: pl.DataFrame({"x": values}),
+    "arrow": lambda values: pa.table({"x": values}),
+    "dicts": lambda values: [{"x": value} for value in values],
+    "array": lambda values: np.array(values, dtype=object).reshape(-1, 1),
+}
+every = pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+
+
+def column(table):
+    return next(iter(read_table(table).columns.values()))
+
+
+@every
+def test_durations_are_seconds(table):
+    found = column(table(DURATIONS))
+    assert isinstance(found, Numbers)
+    np.testing.assert_array_equal(found.values, [90.000005, -86400.0, np.nan])
+
+
+def test_durations_of_other_types_are_the_same_seconds():
+    typed = pd.to_timedelta(DURATIONS)
+    for table in (
+        pd.DataFrame({"x": typed}),
+        pd.DataFrame({"x": pd.Series(typed).astype("duration[ns][pyarrow]")}),
+        np.asarray(typed).reshape(-1, 1),
+        [{"x": value} for value in typed],
+    ):
+        np.testing.assert_allclose(column(table).values, [90.000005, -86400.0, np.nan], rtol=1e-15)
+
+
+@every
+def test_times_of_day_are_seconds_since_midnight(table):
+    np.testing.assert_array_equal(column(table(TIMES)).values, [1.0, 86399.25, np.nan])
+
+
+@every
+def test_bytes_are_texts(table):
+    found = column(table(BYTES))
+    assert isinstance(found, Strings)
+    assert [found.levels[c] if c >= 0 else None for c in found.codes] == ["tea", "Tee \u00e4", None]
+
+
+def test_bytes_that_are_no_text_stay_apart():
+    found = column(pd.DataFrame({"x": [b"\xff", b"\xfe"]}))
+    assert found.levels == ["\\xff", "\\xfe"]
+
+
+def test_periods_are_the_date_they_begin():
+    periods = pd.PeriodIndex(["2020-01", "2021-07", None], freq="M")
+    dates = pd.DataFrame({"x": pd.to_datetime(["2020-01-01", "2021-07-01", None])})
+    for table in (pd.DataFrame({"x": periods}), [{"x": value} for value in periods]):
+        found = column(table)
+        assert found.what == "date"
+        np.testing.assert_array_equal(found.values, column(dates).values)
+
+
+def test_intervals_are_levels():
+    intervals = pd.IntervalIndex.from_breaks([0, 1, 2]).repeat(2)
+    assert column(pd.DataFrame({"x": intervals})).levels == ["(0, 1]", "(1, 2]"]
+
+
+@pytest.mark.parametrize("values", [DURATIONS, TIMES, BYTES], ids=["durations", "times", "bytes"])
+def test_a_row_at_a_time_counts_as_the_table(values):
+    labels = ["a", "b", "a"]
+    whole = NaiveBayes().fit([{"x": value} for value in values], labels)
+    single = NaiveBayes()
+    for value, label in zip(values, labels, strict=True):
+        single.learn_one({"x": value}, label)
+    assert single.tally_ == whole.tally_
+    row = {"x": values[0]}
+    assert single.predict_one(row) == whole.predict([row])[0]
+
+
+NAIVE = datetime.datetime(2024, 3, 1, 12)
+AWARE = datetime.datetime(2024, 3, 1, 12, tzinfo=datetime.timezone(datetime.timedelta(hours=2)))
+HOLDERS = {
+    "dicts": lambda values: [{"t": value} for value in values],
+    "array": lambda values: np.array([[value] for value in values], dtype=object),
+    "pandas": lambda values: pd.DataFrame({"t": pd.Series(values, dtype=object)}),
+    "polars": lambda values: pl.DataFrame({"t": pl.Series(values, dtype=pl.Object)}),
+}
+
+
+def days(table):
+    [column] = table.columns.values()
+    return column.values.tolist()
+
+
+@pytest.mark.parametrize("holder", HOLDERS)
+def test_both_kinds_in_one_column_are_told_of(holder):
+    hold = HOLDERS[holder]
+    with pytest.warns(ZoneWarning, match="with a time zone and times without one.* as UTC"):
+        mixed = read_table(hold([NAIVE, AWARE, None]))
+    noon = (NAIVE - datetime.datetime(1970, 1, 1)).total_seconds() / 86_400.0
+    assert days(mixed)[:2] == [noon, noon - 2 / 24]
+    read_table(hold([NAIVE, None, NAIVE, pd.NaT]))
+    read_table(hold([AWARE, None, AWARE.astimezone(datetime.UTC)]))
+    read_table(hold([datetime.date(2024, 3, 1), AWARE]))  # a date has no zone
+
+
+def test_the_warning_names_the_column():
+    rows = [{"t": NAIVE, "n": 1}, {"t": AWARE, "n": 2}] * 4
+    with pytest.warns(ZoneWarning, match="column 't'"):
+        NaiveBayes().fit(rows, [0, 1] * 4)

@@ -1,4 +1,4 @@
-"""Document frequencies of terms: the group, joins by name, and what is dropped."""
+"""Counts of terms: the group, joins by name and place, and what is dropped."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from reference.inputs import word_rows
 from tallybayes.errors import IncompatibleTallies, NegativeTally
-from tallybayes.tally import TermCounts
+from tallybayes.tally import TermCounts, TextCounts
 from tallybayes.tally.terms import places_of_terms, term_array, terms_ascend, union_of_terms
 from tallybayes.testing import laws
 
@@ -230,3 +230,50 @@ def test_pruning_by_nothing_and_by_too_much():
     assert held.less(counted([({"c"}, "x")]), "forget").documents.tolist() == [5.0]
     with pytest.raises(NegativeTally, match="with the term 'c'"):
         held.less(counted([({"c"}, "x")] * 2), "forget")
+
+
+FEW_WORDS = ["", "a", "ab", "b", "straße", "語"]
+of_column = st.lists(st.tuples(st.sets(st.sampled_from(FEW_WORDS)), st.integers(0, 2)), max_size=8)
+
+
+def counted_by_place(some, n_classes=3):
+    """The tally of documents that are pairs of a set of words and a class."""
+    return TextCounts.counted(
+        *word_rows([words for words, _ in some]),
+        np.array([k for _, k in some], dtype=np.int32),
+        n_classes,
+    )
+
+
+@st.composite
+def tallies_of_column(draw, count):
+    """Tallies with whole weights, negative ones among them."""
+    return [
+        draw(of_column.map(counted_by_place)) - draw(of_column.map(counted_by_place))
+        for _ in range(count)
+    ]
+
+
+@given(tallies_of_column(3), whole, whole)
+def test_the_laws_of_a_group_and_of_its_classes(abc, v, w):
+    laws.check_every_law(*abc, v=v, w=w)
+    laws.law_weighting(abc[0], np.array([1.0, v, w]))
+
+
+@given(of_column, st.permutations(range(3)))
+def test_classes_move_with_their_documents(some, places):
+    moved = counted_by_place(some).place(np.array(places), 5)
+    assert moved == counted_by_place([(words, places[k]) for words, k in some], 5)
+
+
+@given(of_column)
+def test_all_classes_pooled_hold_every_document(some):
+    pooled = counted_by_place(some).pooled()
+    assert pooled == counted_by_place([(words, 0) for words, _ in some], 1)
+
+
+def test_more_than_was_counted_is_shown_with_its_term():
+    rest = counted_by_place([({"a"}, 1), ({"b"}, 1)]) - counted_by_place([({"a", "b"}, 1)])
+    assert rest.deficit() is None
+    rest = rest - counted_by_place([({"a"}, 1)])
+    assert rest.deficit() == (1, 0, "-1 documents that hold the term 'a'")

@@ -1,4 +1,6 @@
-"""Files of one's own: kept as they were made, replaced whole, and told about truly."""
+"""Files of one's own: kept, replaced whole, told about truly, and changed by two processes at
+once.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,11 @@ import subprocess
 import time
 
 import pytest
+from benchmarks.files.commands import kills, writers
 
 from cli.conftest import command
+from tallybayes.cli import files
+from tallybayes.cli.files import alone
 from tallybayes.sources.opening import Stream
 
 ROW = b"30,20.5,cook,Bern,true,2020-01-01,ja\n"
@@ -270,3 +275,142 @@ def test_a_file_of_an_earlier_version_keeps_its_strings_for_missing_values(model
     file.save(str(tmp_path / "new.tally"))
     again = open_model(str(tmp_path / "new.tally"))
     assert again.read_by.spelling == file.read_by.spelling
+
+
+HEADER = b"age,pay,job,home,active,since,buys\n"
+
+
+@pytest.fixture
+def learned(run, files):
+    run("fit", "half.csv", "--target", "buys", "-o", "m.tally", "--no-estimate")
+    return "m.tally"
+
+
+@pytest.fixture
+def busy(process, learned):
+    """An update that holds the model until its input ends."""
+    job = process.start("update", learned, "-", stdin=-1)
+    job.stdin.write(HEADER + ROW)
+    job.stdin.flush()
+    yield job
+    job.kill()
+    job.communicate()
+
+
+def _wait_for_the_note(job):
+    line = job.stderr.readline().decode()
+    assert "is being changed by another tallybayes" in line
+    assert "Ctrl-C" in line
+
+
+def _start_second(process, learned, busy):
+    """A second update, started when the first holds the model."""
+    _wait_until_locked(learned)
+    second = process.start("update", learned, "rest.csv")
+    _wait_for_the_note(second)
+    return second
+
+
+def _wait_until_locked(path):
+    import fcntl
+
+    limit = time.monotonic() + 30
+    while time.monotonic() < limit:
+        with open(path, "rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return
+        time.sleep(0.02)
+    raise AssertionError("the first update does not hold the model")
+
+
+def test_two_updates_are_both_counted(process, run, learned, busy):
+    second = _start_second(process, learned, busy)
+    busy.stdin.close()
+    busy.stdin = None
+    assert busy.wait(30) == 0
+    second.communicate(timeout=30)
+    assert second.returncode == 0
+    assert run("show", learned, "--json").document["rows"] == 120 + 1 + 120
+
+
+@pytest.mark.parametrize("models", [("m.tally", "r.tally"), ("r.tally", "m.tally")])
+def test_a_merge_into_one_of_its_models_sees_what_was_added_while_it_waited(
+    process, run, learned, busy, models
+):
+    run("fit", "rest.csv", "--target", "buys", "-o", "r.tally", "--no-estimate")
+    _wait_until_locked(learned)
+    second = process.start("merge", *models, "-o", learned)
+    _wait_for_the_note(second)
+    busy.stdin.close()
+    busy.stdin = None
+    assert busy.wait(30) == 0
+    second.communicate(timeout=30)
+    assert second.returncode == 0
+    assert run("show", learned, "--json").document["rows"] == 120 + 1 + 120
+
+
+def test_a_killed_update_lets_the_next_go_on(process, run, learned, busy):
+    second = _start_second(process, learned, busy)
+    busy.kill()
+    second.communicate(timeout=30)
+    assert second.returncode == 0
+    assert run("show", learned, "--json").document["rows"] == 240
+
+
+def test_ctrl_c_gives_up_waiting(process, run, learned, busy, tmp_path):
+    before = (tmp_path / learned).read_bytes()
+    second = _start_second(process, learned, busy)
+    second.send_signal(signal.SIGINT)
+    _, err = second.communicate(timeout=30)
+    assert second.returncode == 130
+    assert err.decode() == "tallybayes: error: interrupted; model files are as they were\n"
+    assert (tmp_path / learned).read_bytes() == before
+
+
+def test_a_replaced_file_is_locked_afresh(tmp_path):
+    """The lock is on the file that the name stands for at the end of the wait."""
+    path = tmp_path / "m"
+    path.write_text("old")
+    with alone(str(path)):
+        (tmp_path / "new").write_text("new")
+        (tmp_path / "new").replace(path)
+        with alone(str(path)):  # another file by now
+            assert path.read_text() == "new"
+
+
+def test_a_file_that_is_not_there_is_not_made(tmp_path):
+    with alone(str(tmp_path / "m")):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_where_files_cannot_be_locked(tmp_path, monkeypatch, capsys):
+    import errno
+
+    def flock(*_):
+        raise OSError(errno.EOPNOTSUPP, "no locks here")
+
+    (tmp_path / "m").write_text("x")
+    monkeypatch.setattr(files.fcntl, "flock", flock)
+    with alone(str(tmp_path / "m")):
+        pass
+    assert "do not change it twice at a time" in capsys.readouterr().err
+
+
+measured = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+@measured
+def test_a_kill_leaves_what_was_acknowledged():
+    verdict = kills(6, seed=1)
+    assert verdict.wrong == []
+    assert sum(verdict.counts.values()) == 6
+
+
+@measured
+def test_writers_at_once_leave_what_was_acknowledged():
+    verdict = writers(1, seed=0)
+    assert verdict.wrong == []
+    assert verdict.counts == {"acknowledged": 8, "refused": 0}

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import copy
 import datetime
+import pickle
 import re
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import softmax
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
 
 from tallybayes import GaussianNB, NaiveBayes, WeightedNaiveBayes, leave_one_out, load
 from tallybayes.errors import IncompatibleTallies, NegativeTally, StaleWarning
 from tallybayes.families import Bernoulli, Categorical, Gaussian
+from tallybayes.plots import NomogramDisplay, TermDisplay
+from tallybayes.weighted.ways import mixed, prior_share
 
 
 def table(n, seed, n_classes=3):
@@ -222,8 +226,6 @@ def test_leaving_a_row_out_is_what_learning_looked_at():
 
 
 # ---- what it tells -------------------------------------------------------------------------------
-
-
 def test_tables_are_what_is_added(paired):
     tables, rows = paired.tables_, exclusive(50, 3)[0]
     joint = np.tile(paired.offsets_, (len(rows), 1))
@@ -466,3 +468,210 @@ def test_cells_of_dates_are_dates(step):
         assert start - step <= datetime.datetime.fromisoformat(edge) <= start + n * step, edge
     strongest = next(line for line in model.summary().splitlines() if " × " in line)
     assert " 2024-" in strongest
+
+
+of_few_rows = pytest.mark.filterwarnings("ignore::tallybayes.errors.TallyWarning")
+
+
+def separable(n):
+    """Columns of which each alone tells the class."""
+    y = np.arange(n) % 2
+    return pd.DataFrame({f"c{j}": np.where(y, "u", "v") for j in range(4)}).assign(z=y * 1e6), y
+
+
+@of_few_rows
+@pytest.mark.parametrize("n", [4, 60, 5000])
+@pytest.mark.parametrize("weight", [None, 1e6, 1e-6])
+def test_no_probability_is_0_or_1(n, weight):
+    x, y = separable(n)
+    w = None if weight is None else np.full(n, weight)
+    model = WeightedNaiveBayes().fit(x, y, w)
+    proba = np.concatenate([model.predict_proba(x), np.exp(leave_one_out(model, x, y, w))])
+    assert (proba > 0.0).all()
+    assert (proba < 1.0).all()
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0, rtol=1e-12)
+    assert (model.predict_log_proba(x) < 0.0).all()
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(x)), model.predict_proba(x))
+
+
+@of_few_rows
+def test_it_is_the_mean_of_the_posterior_and_the_prior():
+    x, y = separable(60)
+    y[:5] = 1 - y[:5]
+    model = WeightedNaiveBayes().fit(x, y)
+    share = 0.5 / 60.5
+    joint = model.predict_joint_log_proba(x)
+    expected = (1.0 - share) * softmax(joint, axis=1) + share * np.exp(model.class_log_prior_)
+    np.testing.assert_allclose(model.predict_proba(x), expected, rtol=1e-12)
+    told = model.explain(x)
+    np.testing.assert_allclose(told.probabilities, expected, rtol=1e-12)
+    np.testing.assert_allclose(told.base + told.contributions.sum(axis=2), joint, rtol=1e-12)
+    one = model.predict_proba_one(x.iloc[0].to_dict())
+    np.testing.assert_allclose(list(one.values()), expected[0], rtol=1e-12)
+
+
+@of_few_rows
+def test_the_rows_are_effective_rows_when_weights_were_learned():
+    x, y = separable(60)
+    weight = np.where(np.arange(60) < 30, 4.0, 1.0)
+    model = WeightedNaiveBayes().fit(x, y, weight)
+    n = weight.sum() ** 2 / (weight**2).sum()
+    assert model._model.prior_share == pytest.approx(0.5 / (n + 0.5), rel=1e-6)
+    grown = copy.copy(model).partial_fit(x, y)
+    assert grown._model.prior_share == model._model.prior_share
+    again = copy.copy(grown).reweight(x, y)
+    assert again._model.prior_share < model._model.prior_share
+
+
+@of_few_rows
+def test_the_label_is_the_most_probable_one():
+    """Where a rare class is ahead by a hair, the share of the prior decides."""
+    rng = np.random.default_rng(0)
+    y = (rng.random(50) < 0.1).astype(int)
+    x = pd.DataFrame({"a": np.where(rng.random(50) < 0.5, "u", "v")})
+    model = WeightedNaiveBayes(class_prior=[0.5, 0.5]).fit(x, y)
+    for prior in (0.3, 0.5, 0.51):
+        other = model.with_class_prior([prior, 1.0 - prior])
+        proba = other.predict_proba(x)
+        np.testing.assert_array_equal(other.predict(x), proba.argmax(axis=1))
+
+
+@of_few_rows
+@pytest.mark.parametrize("given", [[1.0, 0.0], [0.0, 1.0]])
+def test_a_prior_of_0_rules_a_class_out(given):
+    x, y = separable(60)
+    model = WeightedNaiveBayes(class_prior=given).fit(x, y)
+    np.testing.assert_allclose(model.predict_proba(x), np.tile(given, (60, 1)), atol=1e-15)
+    assert np.isneginf(model.predict_log_proba(x)[:, given.index(0.0)]).all()
+    assert np.isneginf(leave_one_out(model, x, y)[:, given.index(0.0)]).all()
+    assert set(model.predict(x)) == {given.index(1.0)}
+
+
+@of_few_rows
+def test_of_one_class_nothing_is_mixed():
+    model = WeightedNaiveBayes().fit(pd.DataFrame({"a": ["u", "v"]}), [3, 3])
+    assert model.predict_proba(pd.DataFrame({"a": ["u"]})).tolist() == [[1.0]]
+
+
+@of_few_rows
+def test_mixing_by_itself():
+    p = np.array([0.9, 0.1])
+    assert prior_share(0.0) == 1.0
+    found = mixed(np.array([[1.0, 0.0], [0.0, 1.0], [0.25, 0.75]]), p, 0.1)
+    np.testing.assert_allclose(found, [[0.99, 0.01], [0.09, 0.91], [0.315, 0.685]])
+    assert (mixed(np.array([[1.0, 0.0]]), p, 1e-18) < 1.0).all()
+
+
+NAMES = ["a", "b", "c", "d"]
+
+
+def rows_of_a_rule(n=900, seed=0):
+    """A number, and levels of which three decide the label nine times in ten, where pairs say
+    less; some are missing."""
+    rng = np.random.default_rng(seed)
+    yes = rng.integers(0, 2, (n, 4))
+    table = pd.DataFrame(np.where(yes, "yes", "no"), columns=NAMES).astype(object)
+    table = table.mask(rng.random(table.shape) < 0.02)
+    table["x"] = rng.normal(size=n)
+    y = np.where(yes[:, :3].all(axis=1) | (yes[:, 3] & (table["x"] > 1.0)), "all", "not all")
+    swapped = rng.random(n) < 0.02
+    return table, np.where(swapped, "not all", y)
+
+
+@pytest.fixture(scope="module")
+def triples():
+    return rows_of_a_rule(), rows_of_a_rule(seed=1)
+
+
+@pytest.fixture(scope="module")
+def of_triples(triples):
+    (X, y), _ = triples
+    return WeightedNaiveBayes().fit(X, y)
+
+
+def of_three(of_triples):
+    return [columns for columns in of_triples.interactions_ if len(columns) == 3]
+
+
+def test_three_columns_have_a_table(triples, of_triples):
+    _, (fresh, labels) = triples
+    assert {frozenset(columns) for columns in of_three(of_triples)} >= {frozenset("abc")}
+    assert of_triples.score(fresh, labels) > 0.96
+    columns = of_three(of_triples)[0]
+    table = of_triples.tables_[columns]
+    assert list(table.columns) == [*columns, "all", "not all"]
+    yes = (table[list(columns)] == "yes").all(axis=1)
+    assert table.loc[yes, "all"].item() == table["all"].max() > 0.0
+
+
+def test_all_ways_to_predict_say_the_same(triples, of_triples):
+    _, (fresh, _) = triples
+    expected = of_triples.predict_proba(fresh)
+    explained = of_triples.explain(fresh)
+    total = explained.base + explained.contributions.sum(axis=2)
+    np.testing.assert_allclose(total, of_triples.predict_joint_log_proba(fresh))
+    for i in range(40):
+        row = {k: v for k, v in fresh.iloc[i].to_dict().items() if v == v}
+        one = of_triples.predict_proba_one(row)
+        np.testing.assert_allclose([one[c] for c in of_triples.classes_], expected[i], atol=1e-12)
+    for other in (pickle.loads(pickle.dumps(of_triples)), copy.deepcopy(of_triples)):
+        np.testing.assert_array_equal(other.predict_proba(fresh), expected)
+
+
+def test_a_file_holds_them(triples, of_triples, tmp_path):
+    _, (fresh, _) = triples
+    of_triples.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict_proba(fresh), of_triples.predict_proba(fresh))
+    assert again.interactions_ == of_triples.interactions_
+
+
+def test_rows_that_come_and_go_leave_no_trace(triples):
+    (X, y), (fresh, labels) = triples
+    of_triples = WeightedNaiveBayes().fit(X, y)
+    said = of_triples.predict_joint_log_proba(fresh)
+    new = fresh[:30].assign(a=fresh["a"][:30].where(np.arange(30) % 2 == 0, "perhaps"))
+    of_triples.partial_fit(new, labels[:30])
+    with pytest.warns(StaleWarning):
+        assert np.isfinite(of_triples.predict_joint_log_proba(new)).all()
+    of_triples.forget(new, labels[:30])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StaleWarning)
+        np.testing.assert_allclose(of_triples.predict_joint_log_proba(fresh), said)
+        without = leave_one_out(of_triples, X[:50], y[:50])
+    np.testing.assert_allclose(np.exp(without).sum(axis=1), 1.0)
+
+
+def test_the_order_of_rows_and_columns_does_not_matter(triples, of_triples):
+    (X, y), (fresh, _) = triples
+    order = np.random.default_rng(0).permutation(len(y))
+    other = WeightedNaiveBayes().fit(X.iloc[order, ::-1], y[order])
+    said = other.predict_proba(fresh[X.columns[::-1]])
+    np.testing.assert_allclose(said, of_triples.predict_proba(fresh), rtol=1e-12)
+
+
+def test_none_where_no_interactions_are_asked_for(triples):
+    (X, y), _ = triples
+    assert WeightedNaiveBayes(interactions=0).fit(X, y).interactions_ == []
+    for most in (1, 2):
+        assert len(WeightedNaiveBayes(interactions=most).fit(X, y).interactions_) <= most
+
+
+def test_they_are_shown(triples, of_triples):
+    (X, y), _ = triples
+    columns = of_three(of_triples)[0]
+    assert "triple" in of_triples.summary()
+    display = TermDisplay.from_estimator(of_triples, columns[::-1], label="all")
+    assert display.columns == (columns[2], " × ".join(columns[1::-1]))
+    table = of_triples.tables_[columns]
+    [cell] = np.flatnonzero((table[list(columns)] == "yes").all(axis=1))
+    across = display.cells[1].index("yes × yes")
+    nats = display.nats[display.cells[0].index("yes"), across]
+    assert nats == pytest.approx(table["all"].iloc[cell] - table["not all"].iloc[cell])
+    NomogramDisplay.from_estimator(of_triples, X)
+    assert list(columns) in of_triples.report(X, y).data["pairs"]
+
+
+def test_what_a_column_adds_has_a_third_of_it(of_triples):
+    adds = dict(zip([*NAMES, "x"], of_triples.feature_importances_, strict=True))
+    assert min(adds[name] for name in "abc") > 0.0

@@ -1,15 +1,18 @@
-"""Leave-one-out kernels beside their twins, on rows that were counted."""
+"""Leave-one-out kernels beside their twins, on any threads and with every instruction set."""
 
 from __future__ import annotations
+
+from functools import cache, partial
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import sparse
+from tests.kernels.bits import assert_same_bits
 
 from reference import LAYOUTS, without
-from reference.inputs import with_index
+from reference.inputs import moments_of, with_index
 from tallybayes import _kernels
 from tallybayes.engines.leave_one_out import raise_unlearned
 from tallybayes.errors import NegativeTally
@@ -248,3 +251,170 @@ def test_a_class_out_of_range_is_refused():
     for own in (np.array([2]), np.array([-1])):
         with pytest.raises(IndexError):
             _kernels.posterior_without(np.zeros((1, 2)), own, np.zeros(2), np.zeros(1), 1)
+
+
+def moments(x, own, weight, K, smoothing, each, scores):
+    """The kernel on the rows that were counted: `scores` replaced, and which rows it leaves."""
+    redo = np.empty(len(x), dtype=np.uint8)
+    counted = moments_of(x, own, weight, K)
+    _kernels.moments_without(x, own, weight, *counted, smoothing, each, scores, redo, 2)
+    return redo.astype(bool)
+
+
+def numbers(seed, n, d, how):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, d)) + rng.normal(size=d)
+    if how == "mixed scales":  # so that a row shows in all classes, by the share added to variances
+        x *= 10.0 ** rng.integers(-3, 3, d)
+    if how == "far":  # one row has nearly all of a sum of squares, or two have
+        x[rng.integers(n, size=2), rng.integers(d)] += 10.0 ** rng.integers(3, 10)
+    return np.asarray(x, np.float32 if how == "float32" else None, "F" if how == "Fortran" else "C")
+
+
+def check_moments(x, own, weight, K, smoothing, each, rows=slice(None)):
+    """Of all rows, or of some: the twin reads all rows for each."""
+    n, d = x.shape
+    wide, expected, scores = x.astype(np.float64), np.zeros((n, K)), np.zeros((n, K))
+    everyone = without.class_moments(wide, own, weight, K, smoothing, each)
+    for i in np.arange(n)[rows]:
+        rest = np.where(np.arange(n) == i, 0.0, weight)
+        others = without.class_moments(wide, own, rest, K, smoothing, each)
+        expected[i] = without.moments_score(wide[i], *others)
+        scores[i] = without.moments_score(wide[i], *everyone)
+    assert not moments(x, own, weight, K, smoothing, each, scores).any()
+    size = d + np.abs(expected).max(axis=1, keepdims=True)
+    assert (np.abs(scores - expected) <= 1e-10 * size)[rows].all()
+
+
+READ = ["C", "Fortran", "float32", "mixed scales", "far"]
+
+
+@pytest.mark.parametrize("each", [False, True])
+@given(
+    st.integers(0, 2**20),
+    st.integers(3, 12),
+    st.sampled_from([1, 3, 8, 11]),
+    st.integers(1, 4),
+    st.booleans(),
+    st.sampled_from([1e-9, 1e-5, 1e-2]),
+    st.sampled_from(READ),
+)
+def test_moments_are_those_of_the_other_rows(each, seed, n, d, K, weighted, smoothing, how):
+    rng = np.random.default_rng(seed)
+    own = rng.integers(0, K, n)  # perhaps of classes with one row, or none
+    weight = rng.choice([0.5, 1.0, 2.0], n) if weighted else np.ones(n)
+    check_moments(numbers(seed, n, d, how), own, weight, K, smoothing, each)
+
+
+@pytest.mark.parametrize("each", [False, True])
+@pytest.mark.parametrize("how", READ)
+@pytest.mark.parametrize("smoothing", [0.0, 1e-9, 1e-4])
+def test_moments_of_more_rows(smoothing, how, each):
+    x, own = numbers(3, 150, 530, how), np.arange(150) % 3
+    far = np.abs(x).max(axis=1).argsort()[-3:]
+    some = np.union1d(np.arange(0, 150, 7), far)
+    check_moments(x, own, np.ones(150), 3, smoothing, each, some)
+    weight = np.random.default_rng(4).uniform(0.5, 2.0, 150)
+    check_moments(x, own, weight, 3, smoothing, each, some)
+
+
+def test_rows_that_the_kernel_leaves_to_the_caller():
+    x = np.array([[0.0, 1.0], [0.0, 2.0], [5.0, 1.0], [0.0, 4.0]])
+    own, weight = np.array([0, 0, 1, 0]), np.ones(4)
+    scores = np.zeros((4, 2))
+    # without smoothing the first column has no variance in class 0
+    redo = moments(x, own, weight, 2, 0.0, False, scores)
+    assert redo.all()
+    redo = moments(x, own, weight, 2, 1e-3, False, scores)
+    assert not redo.any()
+    # a constant column says nothing
+    x[:, 0] = 3.0
+    redo = moments(x, own, weight, 2, 1e-3, True, scores)
+    assert not redo.any()
+    only = moments(x[:1], own[:1], weight[:1], 2, 1e-3, True, scores[:1])
+    assert only.all()  # nothing is left
+
+
+@cache
+def random_rows(seed, n, d, per_row, K):
+    """CSR rows with different weights; more than eight threads have work."""
+    rng = np.random.default_rng(seed)
+    x = sparse.random_array((n, d), density=per_row / d, format="csr", rng=rng)
+    x.data = np.where(rng.random(x.nnz) < 0.5, np.ceil(5.0 * x.data), x.data)
+    read = _kernels.RowEntries.csr(x.indptr, x.indices, x.data, n, d, None)
+    return read, rng.integers(0, K, n), rng.uniform(0.5, 2.0, n)
+
+
+def run_counts(kernel, K, threads):
+    read, own, weight = random_rows(6, 30_000, 900, 40, K)
+    rng = np.random.default_rng(9)
+    part, alpha = 10.0 + rng.random((K, 900)), rng.random(900)
+    out = np.zeros(len(own)), np.zeros(len(own))
+    if kernel == "sums":
+        _kernels.sums_without(read, own, weight, part, alpha, *out, threads)
+    elif kernel == "table":
+        _kernels.own_sums(read, own, weight, part, *out, threads)
+    elif kernel == "presence":
+        pair = np.stack((part, 2.0 * part), axis=-1)
+        rows = 2.0 * part.max(axis=1)
+        _kernels.presence_without(read, own, weight, pair, rows, alpha, alpha, *out, threads)
+    else:
+        whole = 100.0 * part.max(axis=1)
+        _kernels.shifted_logs(
+            100.0 * part, own, weight, alpha, whole, 1.0 + part[:, 0], 1.0, *out, threads
+        )
+    return out
+
+
+def run_complement(norm, zeros, K, threads):
+    read, own, weight = random_rows(7, 12_000, 900, 40, K)
+    rng = np.random.default_rng(9)
+    part, alpha = 10.0 + rng.random((K, 900)), np.zeros(1) if zeros else rng.random(900)
+    logs = np.log(part + alpha).sum(axis=1)
+    scorer = _kernels.ComplementScorer(
+        part, part.sum(axis=1), part.sum(axis=0), logs, np.full(K, 900.0), alpha, norm, threads
+    )
+    scores = np.empty((len(own), K))
+    scorer.score(read, own, weight, scores, threads)
+    return [scores]
+
+
+def run_dense(kernel, each, threads):
+    n, d, K = 30_000, 45, 5
+    rng = np.random.default_rng(8)
+    own, weight = rng.integers(0, K, n), rng.uniform(0.5, 2.0, n)
+    if kernel == "codes":
+        codes, start = rng.integers(0, 6, (n, d)), np.arange(0, 6 * d + 1, 6, dtype=np.int64)
+        scores = np.zeros((n, K))
+        _kernels.codes_without(codes, start, rng.normal(size=(K, 6 * d)), own, scores, threads)
+    elif kernel == "posterior":
+        scores = 30.0 * rng.normal(size=(n, K))
+        _kernels.posterior_without(scores, own, rng.normal(size=K), weight, threads)
+    else:
+        x, scores = rng.normal(size=(n, d)) * 10.0 ** np.linspace(-3, 3, d), np.zeros((n, K))
+        x[:K] += 1e9
+        own[:K] = np.arange(K)  # a far row in each class
+        rule = 1e-9, each, scores, np.empty(n, dtype=np.uint8), threads
+        _kernels.moments_without(x, own, weight, *moments_of(x, own, weight, K), *rule)
+    return [scores]
+
+
+CASES = {
+    **{name: (run_counts, name, 7) for name in ("sums", "table", "presence", "logs")},
+    **{
+        f"complement, {K} classes, {norm=}, {zeros=}": (run_complement, norm, zeros, K)
+        for K in (3, 16, 24, 40)
+        for norm in (False, True)
+        for zeros in (False, True)
+    },
+    "codes": (run_dense, "codes", False),
+    "posterior": (run_dense, "posterior", False),
+    "moments": (run_dense, "moments", False),
+    "moments, each": (run_dense, "moments", True),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_threads_and_instruction_sets_do_not_change_a_bit(case):
+    run, *arguments = CASES[case]
+    assert_same_bits(partial(run, *arguments))
