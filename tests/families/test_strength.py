@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from tallybayes import NaiveBayes
-from tallybayes.families import Categorical, Gamma, Gaussian, NormalInverseGamma, Poisson, contract
+from tallybayes.families import Categorical, Gaussian, Poisson, contract
 from tallybayes.families.cells import CellLaw
 from tallybayes.families.contract import law_score
 from tallybayes.families.gaussian import GaussianDensity
@@ -53,15 +52,6 @@ def test_evidence_of_huge_counts():
     rows = [[1e12, 1e12], [1e12, 0.0]]
     found = law_of(rows).log_evidence()
     assert found == pytest.approx(by_mpmath(rows, 1.0), rel=1e-10)
-
-
-def test_evidence_is_the_product_of_sequential_predictions():
-    rng = np.random.default_rng(0)
-    draws, alpha, counts, total = rng.integers(0, 4, 30), 0.3, np.zeros(4), 0.0
-    for a in draws:
-        total += np.log((counts[a] + alpha) / (counts.sum() + 4 * alpha))
-        counts[a] += 1.0
-    assert law_of(counts[None], alpha).log_evidence() == pytest.approx(total)
 
 
 def test_there_is_no_evidence_without_a_prior():
@@ -182,37 +172,6 @@ def test_the_class_prior_takes_the_alpha_of_the_largest_evidence():
         assert class_evidence(classes.count, alpha) > class_evidence(classes.count, other)
     expected = (classes.count + alpha) / (100.0 + 4.0 * alpha)
     np.testing.assert_allclose(np.exp(ClassPrior(alpha=None).log(classes)), expected)
-
-
-def test_evidence_of_gaussians_is_the_product_of_sequential_predictions():
-    x = np.random.default_rng(2).normal(3.0, 2.0, 12)
-    prior = NormalInverseGamma(1.0, 0.5, 2.0, 3.0)
-    model = NaiveBayes({"x": Gaussian(prior=prior, estimate="posterior")}, classes=["a"])
-    rows, total = [{"x": v} for v in x.tolist()], 0.0
-    fitted = model.fit(rows[:1], ["a"])
-    for row in rows[1:]:
-        total += fitted.predict_joint_log_proba([row])[0, 0]
-        fitted.partial_fit([row], ["a"])
-    first = float(prior.log_evidence(1.0, x[0], 0.0))
-    density = fitted._model.columns_read[0].part.likelihood
-    assert isinstance(density, GaussianDensity)
-    assert density.log_evidence() == pytest.approx(total + first)
-
-
-def test_evidence_of_counts_of_events_is_the_product_of_sequential_predictions():
-    from scipy.stats import nbinom, poisson
-
-    x, a, b = np.random.default_rng(3).poisson(2.0, 15), 1.5, 0.5
-    total, events = 0.0, a
-    for n, value in enumerate(x.tolist()):
-        q = (b + n) / (b + n + 1.0)
-        total += nbinom.logpmf(value, events, q)
-        events += value
-    density = PoissonDensity(
-        Poisson(prior=Gamma(a, b)), np.array([15.0]), np.array([float(x.sum())]), 1.0
-    )
-    factorials = sum(poisson.logpmf(v, 1.0) + 1.0 for v in x.tolist())  # −log x!
-    assert density.log_evidence() + factorials == pytest.approx(total)
 
 
 def test_a_gaussian_without_a_prior_has_no_evidence():

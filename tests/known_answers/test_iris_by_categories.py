@@ -59,13 +59,6 @@ def test_every_entry_of_the_lookup_tables_is_that_of_exact_arithmetic(model, exa
     np.testing.assert_allclose(np.exp(model.class_log_prior_), prior, rtol=1e-14)
 
 
-def test_training_again_changes_nothing(model):
-    """The article's program adds counts to smoothed probabilities when it is fitted twice."""
-    again = CategoricalNB(alpha=1.0, class_alpha=1.0, levels=VALUES)
-    again.fit(X_TRAIN, Y_TRAIN).fit(X_TRAIN, Y_TRAIN)
-    assert again.predict_proba(X_TEST).tolist() == model.predict_proba(X_TEST).tolist()
-
-
 def test_many_columns_do_not_underflow():
     """The article's program multiplies probabilities, and gives up at 0."""
     wide = np.tile(X, (1, 150))

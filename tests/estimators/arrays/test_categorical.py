@@ -4,8 +4,6 @@ levels.
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -98,20 +96,6 @@ def test_levels_found_later_widen_every_class_and_equal_a_fit_of_all_rows():
 
 
 # ---- alpha = 0 ----------------------------------------------------------------------------------
-def test_alpha_zero_gives_minus_infinity_and_a_sensible_posterior():
-    """Origin: scikit-learn 1.9.1 gives NaN for a row that one class after the other rules out."""
-    x, y = np.array([[0, 0], [0, 1], [1, 1]]), np.array([0, 0, 1])
-    model = CategoricalNB(alpha=0.0).fit(x, y)
-    assert np.isneginf(model.feature_log_prob_[0][0, 1])  # level 1 never occurred in class 0
-    assert model.predict_proba([[1, 1], [0, 0]]).tolist() == [[0.0, 1.0], [1.0, 0.0]]
-    assert_sane_posterior(model, x)
-    with pytest.warns(RuledOutWarning, match="1 of 2 rows.*class prior"):
-        posterior = model.predict_proba([[1, 0], [0, 1]])
-    np.testing.assert_allclose(posterior, [[2 / 3, 1 / 3], [1.0, 0.0]], rtol=1e-15)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        theirs = sklearn.naive_bayes.CategoricalNB(alpha=0.0).fit(x, y)
-        assert np.isnan(theirs.predict_proba([[1, 0]])).all()
 
 
 def test_alpha_zero_rules_out_a_level_no_class_has_seen():

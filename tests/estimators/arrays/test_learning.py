@@ -12,7 +12,6 @@ from estimators.cases import (
     PROMISED,
     assert_same_counts,
     assert_same_predictions,
-    counts,
     every,
     fit_parts,
     peer,
@@ -21,7 +20,7 @@ from estimators.cases import (
     state,
     unchanged,
 )
-from tallybayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
+from tallybayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
 from tallybayes.errors import IncompatibleTallies, NegativeTally
 
 
@@ -96,14 +95,6 @@ def test_float32_input_counts_beyond_2_to_the_24(NB):
         assert model.category_count_[0].tolist() == [[0, 2.0**24 + 1], [2.0**24 + 1, 0]]
     else:
         assert model.feature_count_.tolist() == [[2.0**24 + 1, 0], [0, 2.0**24 + 1]]
-
-
-@every(MultinomialNB, ComplementNB)
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_float32_sums_do_not_stop_at_2_to_the_24(NB, layout):
-    x = np.array([[2.0**24, 0.0], [1.0, 0.0], [1.0, 3.0]], dtype=np.float32)
-    model = NB().fit(LAYOUTS[layout](x), [0, 0, 0])
-    assert model.feature_count_.tolist() == [[2.0**24 + 2, 3.0]]
 
 
 @every()
@@ -378,26 +369,6 @@ def with_all_levels(NB):
     return NB(min_categories=5) if NB is CategoricalNB else NB()
 
 
-def test_a_class_can_be_forgotten_and_is_then_one_never_seen():
-    x, y = rows()
-    model = GaussianNB().partial_fit(x, y, classes=CLASSES).forget(x[y == 1], y[y == 1])
-    assert model.class_count_.tolist() == [20, 0, 20]
-    assert (model.predict_proba(x)[:, 1] == 0.0).all()
-    rest = GaussianNB().partial_fit(x[y != 1], y[y != 1], classes=CLASSES)
-    np.testing.assert_allclose(model.predict_proba(x), rest.predict_proba(x), rtol=1e-9)
-
-
-def test_a_forgotten_outlier_leaves_no_trace():
-    rng = np.random.default_rng(0)
-    x, y = rng.normal(size=(200, 2)), np.arange(200) % 2
-    model = GaussianNB().fit(x, y)
-    outlier = np.array([[1e8, -1e8]])
-    model.partial_fit(outlier, [0]).forget(outlier, [0])
-    clean = GaussianNB().fit(x, y)
-    np.testing.assert_allclose(model.theta_, clean.theta_, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(model.var_, clean.var_, rtol=1e-9)
-
-
 # ---- more than was counted ----------------------------------------------------------------------
 @every()
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -453,28 +424,13 @@ def test_a_heavier_weight_than_was_learned_is_refused(NB):
 
 
 @every()
-def test_fractional_weights_leave_nothing_behind(NB):
-    """0.1 + 0.2 − 0.3 is not 0 in binary; the rest is below the stated bound and becomes 0."""
-    x, y = rows(n=3, classes=(0, 1))
-    w = np.array([0.1, 0.2, 0.3])
-    model = with_all_levels(NB).fit(x, y, sample_weight=w)
-    model.partial_fit(x, y, sample_weight=w / 3)
-    model.forget(x, y, sample_weight=w).forget(x, y, sample_weight=w / 3)
-    assert not len(model.class_count_)
-    held = {name: a for name, a in counts(model).items() if "start" not in name}
-    held = {name: a for name, a in held.items() if "origin" not in name}
-    for name, array in held.items():
-        assert not array.any(), name
-
-
-@every()
-@pytest.mark.parametrize("size", [1, 7, 100])
-def test_every_row_can_be_forgotten_whatever_its_weight_and_however_many_there_were(NB, size):
+@pytest.mark.parametrize(("size", "n"), [(1, 300), (7, 1_000), (100, 1_000)])
+def test_every_row_can_be_forgotten_whatever_its_weight_and_however_many_there_were(NB, size, n):
     """The rounding of many additions is larger than a bound relative to the little that is left."""
-    x, y = rows(n=1_000, d=2)
-    w = np.random.default_rng(0).uniform(size=1_000)
+    x, y = rows(n=n, d=2)
+    w = np.random.default_rng(0).uniform(size=n)
     model = with_all_levels(NB).partial_fit(x, y, classes=CLASSES, sample_weight=w)
-    for i in range(0, 1_000, size):
+    for i in range(0, n, size):
         model.forget(x[i : i + size], y[i : i + size], w[i : i + size])
     assert model.class_count_.tolist() == [0, 0, 0]
 
@@ -484,7 +440,7 @@ def test_every_row_can_be_forgotten_whatever_its_weight_and_however_many_there_w
 @pytest.mark.parametrize("weighted", [False, True], ids=["whole", "fractional"])
 def test_forgetting_what_was_learned_is_never_refused(NB, layout, weighted):
     """What is left of a sum of squares is next to nothing here, and may round below it."""
-    for seed in range(60):
+    for seed in range(20):
         rng = np.random.default_rng(seed)
         n = int(rng.integers(2, 8))
         x, y = rng.integers(0, 5, size=(n, 2)).astype(float), rng.integers(0, 2, n)

@@ -21,7 +21,7 @@ from estimators.cases import (
     refused,
     rows,
 )
-from tallybayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
+from tallybayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
 from tallybayes.errors import RuledOutWarning
 
 # ---- alpha, one value a feature -----------------------------------------------------------------
@@ -141,46 +141,7 @@ def test_with_force_alpha_a_tiny_alpha_is_used_as_it_is(NB):
     assert np.isfinite(values).all()
 
 
-def test_complement_smoothing_is_not_lost_beside_large_counts():
-    """A complement without a word has α of it, however small α is beside the class's own count."""
-    model = ComplementNB(alpha=1e-10).fit([[1e8, 0.0], [0.0, 1e8]], [0, 1])
-    rare, often = -np.log(1e-10 / (1e8 + 2e-10)), 0.0
-    expected = [[rare, often], [often, rare]]
-    np.testing.assert_allclose(model.feature_log_prob_, expected, rtol=1e-12, atol=1e-15)
-    assert_sane_posterior(model, [[1.0, 0.0]])
-
-
 # ---- alpha = 0 and a zero count -----------------------------------------------------------------
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_multinomial_alpha_zero_gives_minus_infinity_and_a_sensible_posterior(layout):
-    """Origin: scikit-learn 1.9.1 multiplies −inf by an absent word's 0 and gives NaN throughout."""
-    x, y = np.array([[2, 1, 0], [1, 0, 1]]), np.array([0, 1])
-    model = MultinomialNB(alpha=0.0).fit(LAYOUTS[layout](x), y)
-    assert model.feature_log_prob_[0, 2] == -np.inf
-    query = np.array([[1, 1, 0], [0, 0, 3], [1, 0, 0], [0, 0, 0]])
-    posterior = model.predict_proba(LAYOUTS[layout](query))
-    np.testing.assert_allclose(posterior, [[1, 0], [0, 1], [4 / 7, 3 / 7], [0.5, 0.5]], rtol=1e-15)
-    assert_sane_posterior(model, LAYOUTS[layout](query))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        theirs = peer(MultinomialNB)(alpha=0.0).fit(x, y)
-        assert np.isnan(theirs.predict_proba(query)).all()
-
-
-@pytest.mark.parametrize("norm", [False, True])
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_complement_alpha_zero_lets_a_word_of_one_class_rule_out_the_others(layout, norm):
-    """Origin: scikit-learn 1.9.1 gives NaN. A word that only class c has must speak for c."""
-    x, y = np.array([[2, 1, 0], [1, 0, 1], [1, 1, 0]]), np.array([0, 1, 0])
-    model = ComplementNB(alpha=0.0, norm=norm).fit(LAYOUTS[layout](x), y)
-    query = LAYOUTS[layout](np.array([[0, 1, 0], [0, 0, 1], [3, 1, 0]]))
-    assert model.predict(query).tolist() == [0, 1, 0]
-    assert model.predict_proba(query).tolist() == [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
-    assert_sane_posterior(model, query)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        theirs = peer(ComplementNB)(alpha=0.0, norm=norm).fit(x, y)
-        assert np.isnan(theirs.predict_proba(query)).any()
 
 
 ALWAYS = np.array([[1, 0, 0], [1, 1, 0], [0, 1, 0], [1, 1, 0]])
@@ -204,34 +165,6 @@ def test_bernoulli_with_a_feature_in_every_document_of_a_class(alpha, layout):
             warnings.simplefilter("ignore")
             theirs = peer(BernoulliNB)(alpha=alpha).fit(ALWAYS, ALWAYS_Y)
             assert np.isnan(theirs.predict_proba(query)).any()
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_bernoulli_alpha_zero_requires_a_feature_that_every_document_of_a_class_has(layout):
-    model = BernoulliNB(alpha=0.0).fit(LAYOUTS[layout](ALWAYS), ALWAYS_Y)
-    query = np.array([[1, 0, 0], [1, 1, 0], [0, 1, 0]])
-    joint = model.predict_joint_log_proba(LAYOUTS[layout](query))
-    with np.errstate(divide="ignore"):
-        expected = np.log([[0.25, 0.0], [0.25, 0.25], [0.0, 0.25]])
-    np.testing.assert_allclose(joint, expected, rtol=1e-14)
-    assert model.predict_proba(LAYOUTS[layout](query)).tolist() == [[1, 0], [0.5, 0.5], [0, 1]]
-    assert model.predict(LAYOUTS[layout](query)).tolist() == [0, 0, 1]
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_bernoulli_alpha_zero_rules_out_rows_that_fit_no_class(layout):
-    model = BernoulliNB(alpha=0.0).fit(ALWAYS, ALWAYS_Y)
-    query = LAYOUTS[layout](np.array([[0, 0, 0], [1, 1, 1], [1, 0, 0]]))
-    for method in ("predict", "predict_proba", "predict_log_proba"):
-        with pytest.warns(RuledOutWarning, match="2 of 3 rows") as caught:
-            getattr(model, method)(query)
-        assert len(caught) == 1
-
-
-def test_bernoulli_alpha_zero_and_a_class_never_seen():
-    model = BernoulliNB(alpha=0.0).partial_fit(ALWAYS, ALWAYS_Y, classes=[0, 1, 2])
-    assert_sane_posterior(model, ALWAYS)
-    assert (model.predict_proba(ALWAYS)[:, 2] == 0.0).all()
 
 
 # ---- binarize -----------------------------------------------------------------------------------

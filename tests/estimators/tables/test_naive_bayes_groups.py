@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import pickle
 
 import numpy as np
 import pandas as pd
@@ -381,25 +380,6 @@ def test_contributions_add_up_by_the_order_of_the_group(family, query):
     alone = model.predict_joint_log_proba(query.assign(v=np.nan, w=np.nan))
     np.testing.assert_allclose(shares.contributions[:, :, 0] + shares.base, alone, rtol=1e-10)
     assert "u" in str(model.explain_one(RECORDS[0]))
-
-
-@every_family
-def test_saved_copied_and_pickled(family, tmp_path):
-    model = correlated(family).fit(NUMBERS, LABELS)
-    expected = model.predict_joint_log_proba(MISSING).tolist()
-    model.save(tmp_path / "m.tally")
-    for other in (
-        load(tmp_path / "m.tally"),
-        copy.deepcopy(model),
-        pickle.loads(pickle.dumps(model)),
-    ):
-        assert other.predict_joint_log_proba(MISSING).tolist() == expected
-        assert repr(other.columns) == repr(model.columns)
-        assert other.tally_ == model.tally_
-        assert_equal(
-            other.partial_fit(NUMBERS, LABELS),
-            correlated(family).fit(pd.concat([NUMBERS, NUMBERS]), np.tile(LABELS, 2)),
-        )
 
 
 def test_intervals_surround_the_probability():

@@ -32,12 +32,13 @@ rows_and_labels = st.lists(
 )
 
 
-def made(n=150, seed=0):
+def made(n=150, seed=0, apart=5):
+    """Rows of three classes, whose words are `apart` from each other on the average."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 3, n)
     rows = []
     for k in y.tolist():
-        words = rng.geometric(0.15, rng.integers(0, 10)) + 5 * k
+        words = rng.geometric(0.15, rng.integers(0, 10)) + apart * k
         text = None if rng.random() < 0.1 else " ".join(f"w{word}" for word in words)
         rows.append({"body": text, "size": float(rng.integers(0, 4) + k), "kind": "ab"[k % 2]})
     return rows, np.array(list("pqr"))[y]
@@ -223,24 +224,13 @@ def test_numbers_and_frames_are_read_as_text():
 stale_or_not = pytest.mark.filterwarnings("ignore::tallybayes.errors.StaleWarning")
 
 
-def weighted_rows(n=240, seed=0, noise=False):
-    rng = np.random.default_rng(seed)
-    y = rng.integers(0, 3, n)
-    rows = []
-    for k in y.tolist():
-        words = rng.geometric(0.15, rng.integers(0, 10)) + (0 if noise else 4 * k)
-        text = None if rng.random() < 0.1 else " ".join(f"w{word}" for word in words)
-        rows.append({"body": text, "size": float(rng.integers(0, 4) + k), "kind": "ab"[k % 2]})
-    return rows, np.array(list("pqr"))[y]
-
-
 def weighted(rows, y, weight=None, **columns):
     return WeightedNaiveBayes({"body": Text(), **columns}).fit(rows, y, weight)
 
 
 @pytest.fixture(scope="module")
 def learned():
-    rows, y = weighted_rows()
+    rows, y = made(240, apart=4)
     return weighted(rows, y), rows, y
 
 
@@ -252,7 +242,7 @@ def loss(model, rows, y):
 @stale_or_not
 def test_text_and_table_together_are_better_than_either(learned):
     model, rows, y = learned
-    new, expected = weighted_rows(400, seed=1)
+    new, expected = made(400, seed=1, apart=4)
     table = weighted(rows, y, body=None)
     text = weighted(rows, y, size=None, kind=None)
     both = loss(model, new, expected)
@@ -263,8 +253,8 @@ def test_text_and_table_together_are_better_than_either(learned):
 
 @stale_or_not
 def test_words_that_say_nothing_do_not_drown_the_columns():
-    rows, y = weighted_rows(noise=True)
-    new, expected = weighted_rows(400, seed=1, noise=True)
+    rows, y = made(240, apart=0)
+    new, expected = made(400, seed=1, apart=0)
     with_text = loss(weighted(rows, y), new, expected)
     assert with_text < loss(weighted(rows, y, body=None), new, expected) + 0.02
 
@@ -359,14 +349,14 @@ def test_counts_that_change_keep_the_weights_until_they_are_learned_again(learne
 
 @stale_or_not
 def test_several_texts_have_a_weight_each():
-    rows, y = weighted_rows()
+    rows, y = made(240, apart=4)
     model = weighted(rows, y, kind=Text())
     assert list(model.weights_["term"]) == ["size", "body", "kind"]
 
 
 @stale_or_not
 def test_a_text_alone_and_a_text_without_values():
-    rows, y = weighted_rows()
+    rows, y = made(240, apart=4)
     alone = WeightedNaiveBayes({"body": Text()}).fit([{"body": row["body"]} for row in rows], y)
     assert alone.accuracy_ > 0.5
     none = weighted([{**row, "body": None} for row in rows], y)
@@ -376,7 +366,7 @@ def test_a_text_alone_and_a_text_without_values():
 
 @stale_or_not
 def test_a_text_alone_in_many_rows():
-    rows, y = weighted_rows(1_200)
+    rows, y = made(1_200, apart=4)
     model = WeightedNaiveBayes({"body": Text(ngram_range=(1, 1))})
     model.fit([{"body": row["body"]} for row in rows], y)
     assert model.accuracy_ > 0.5

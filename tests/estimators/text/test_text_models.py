@@ -375,25 +375,6 @@ def test_methods_for_one_document_are_those_for_several():
             assert explained.document == document
 
 
-@pytest.mark.parametrize("options", [{"model": "multinomial"}, {"ridge": False}], ids=str)
-def test_documents_are_learned_and_forgotten_one_by_one(options):
-    several = TextNB(**options).fit(DOCUMENTS[:3], LABELS[:3])
-    one = copy.deepcopy(several)
-    weights = [1.0, 2.0, 0.5, 1.0] * 2
-    rows = list(zip(DOCUMENTS[3:11], LABELS[3:11], weights, strict=True))
-    documents, labels, _ = zip(*rows, strict=True)
-    several.partial_fit(documents, labels, sample_weight=weights)
-    for document, label, weight in rows:
-        assert one.learn_one(document, label, weight) is one
-    assert one == several
-    assert one.learn_one("no weight", "spam", 0.0) == several
-    for document, label, weight in rows:
-        one.forget_one(document, label, weight)
-    assert one == TextNB(**options).fit(DOCUMENTS[:3], LABELS[:3])
-    first = TextNB(**options).learn_one(DOCUMENTS[0], LABELS[0])
-    assert first == TextNB(**options).fit(DOCUMENTS[:1], LABELS[:1])
-
-
 @pytest.mark.parametrize("analyzer", ["char", "char_wb"])
 @pytest.mark.parametrize("ridge", [True, False])
 def test_terms_may_end_in_nul(ridge, analyzer, tmp_path):

@@ -170,6 +170,8 @@ def test_no_rows_at_all_have_one_event_a_row_whatever_alpha():
 def test_alpha_of_poisson_is_rows_at_the_overall_mean():
     density = PoissonDensity(Poisson(), np.array([4.0, 1.0, 0.0]), np.array([2.0, 8.0, 0.0]), 3.0)
     np.testing.assert_allclose(density.rate, [(2 + 6) / 7, (8 + 6) / 4, 2.0])
+    density = PoissonDensity(Poisson(), np.array([4.0, 1.0]), np.array([2.0, 8.0]), 3.0)
+    np.testing.assert_allclose(density.rate, [(2 + 6) / 7, (8 + 6) / 4])
 
 
 # ---- normal-inverse-gamma ------------------------------------------------------------------------

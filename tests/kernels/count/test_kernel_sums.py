@@ -17,36 +17,22 @@ def counts(rng, shape, dtype):
     return np.abs(whole_numbers(rng, shape, dtype))
 
 
-def dense_sums(x, codes, weights, n_classes, threshold=None, non_negative=False, threads=2):
-    sums = np.zeros((n_classes, x.shape[1]))
-    fault = _kernels.sums_dense(x, codes, weights, threshold, non_negative, sums, threads)
-    return sums, fault
+def summed(x, codes, weights, n_classes, threshold=None, non_negative=False, threads=2, start=0.0):
+    """Sums of dense or sparse rows, and the fault."""
+    sums = np.full((n_classes, x.shape[1]), start)
+    rule = codes, weights, threshold, non_negative, sums, threads
+    if sparse.issparse(x):
+        rows = x.indptr, x.indices, x.data, *x.shape, x.format == "csc"
+        return sums, _kernels.sums_sparse(*rows, *rule)
+    return sums, _kernels.sums_dense(x, *rule)
 
 
-def sparse_sums(x, codes, weights, n_classes, threshold=None, non_negative=False, threads=2):
-    sums = np.zeros((n_classes, x.shape[1]))
-    fault = _kernels.sums_sparse(
-        x.indptr,
-        x.indices,
-        x.data,
-        *x.shape,
-        x.format == "csc",
-        codes,
-        weights,
-        threshold,
-        non_negative,
-        sums,
-        threads,
-    )
-    return sums, fault
-
-
-def stored(x, fmt, index=np.int32):
-    return with_index(FORMATS[fmt](x), index)
+def laid_out(x, form, index=np.int32):
+    return x if form == "dense" else with_index(FORMATS[form](x), index)
 
 
 # ---- known answers -------------------------------------------------------------------------------
-@pytest.mark.parametrize("threshold", [None, 0.0, 0.5, 40.0])
+@pytest.mark.parametrize("threshold", [0.0, 0.5, 40.0])  # without one: for every kind, below
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("form", ["dense", *FORMATS])
 def test_sums_under_every_kind_of_weight_are_exact(form, weights, threshold):
@@ -54,10 +40,7 @@ def test_sums_under_every_kind_of_weight_are_exact(form, weights, threshold):
     x = counts(rng, (90, 5), np.float64)
     codes = rng.integers(0, 4, size=90).astype(np.int32)
     w = WEIGHTS[weights](rng, 90)
-    if form == "dense":
-        sums, fault = dense_sums(x, codes, w, 4, threshold)
-    else:
-        sums, fault = sparse_sums(stored(x, form), codes, w, 4, threshold)
+    sums, fault = summed(laid_out(x, form), codes, w, 4, threshold)
     assert fault == 0
     np.testing.assert_array_equal(sums, rounded(count_sums(x, codes, w, 4, threshold)))
 
@@ -70,10 +53,7 @@ def test_sums_of_rounded_terms_have_the_error_of_a_float64_sum(form, dtype):
     x = rng.lognormal(sigma=6.0, size=(n, 3)).astype(dtype)
     codes = rng.integers(0, n_classes, size=n).astype(np.int32)
     w = rng.normal(size=n)
-    if form == "dense":
-        sums, _ = dense_sums(x, codes, w, n_classes)
-    else:
-        sums, _ = sparse_sums(stored(x, form), codes, w, n_classes)
+    sums, _ = summed(laid_out(x, form), codes, w, n_classes)
     size = zeros(n_classes, 3)
     for k, weight, row in zip(codes, exact_weights(w, n), exact(x), strict=True):
         size[k] += abs(weight) * row
@@ -88,14 +68,14 @@ def test_sparse_sums_of_several_classes_are_the_same_on_any_number_of_threads(la
     share = np.r_[largest, np.full(11, (1 - largest) / 11)]
     codes = rng.choice(12, p=share, size=9_000).astype(np.int32)
     w = rng.normal(size=9_000)
-    one, fault = sparse_sums(x, codes, w, 12, threads=1)
+    one, fault = summed(x, codes, w, 12, threads=1)
     assert fault == 0
     hot = sparse.csr_array((w, (codes, np.arange(9_000))), shape=(12, 9_000))
     np.testing.assert_allclose(one, (hot @ x).toarray())
     for threads in (2, 3, 5):
-        np.testing.assert_array_equal(sparse_sums(x, codes, w, 12, threads=threads)[0], one)
+        np.testing.assert_array_equal(summed(x, codes, w, 12, threads=threads)[0], one)
     x.data[-1] = np.inf
-    assert sparse_sums(x, codes, w, 12, threads=3)[1] == _kernels.NOT_FINITE
+    assert summed(x, codes, w, 12, threads=3)[1] == _kernels.NOT_FINITE
 
 
 @pytest.mark.parametrize("form", ["dense", *FORMATS])
@@ -103,10 +83,7 @@ def test_float32_input_is_summed_in_float64(form):
     x = np.ones((9, 1), dtype=np.float32)
     x[0] = 2.0**24  # in float32 this plus 1 is this
     codes = np.zeros(9, dtype=np.int32)
-    if form == "dense":
-        sums, _ = dense_sums(x, codes, None, 1)
-    else:
-        sums, _ = sparse_sums(stored(x, form), codes, None, 1)
+    sums, _ = summed(laid_out(x, form), codes, None, 1)
     assert sums[0, 0] == 2.0**24 + 8
 
 
@@ -125,7 +102,7 @@ def test_sparse_entries_may_repeat_be_zero_and_stand_in_any_order(fmt):
 
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_row_pointers_may_begin_after_unused_entries(fmt):
-    held = stored(np.array([[7.0, 7.0], [1.0, 0.0], [2.0, 4.0]]), fmt)
+    held = laid_out(np.array([[7.0, 7.0], [1.0, 0.0], [2.0, 4.0]]), fmt)
     indptr = held.indptr[1:]
     codes = np.zeros(len(indptr) - 1 if fmt == "csr" else 3, dtype=np.int32)
     shape = (2, 2) if fmt == "csr" else (3, 1)
@@ -140,9 +117,9 @@ def test_row_pointers_may_begin_after_unused_entries(fmt):
 @pytest.mark.parametrize("fmt", FORMATS)
 @pytest.mark.parametrize("which", ["data", "indices", "indptr"])
 def test_sparse_arrays_are_read_through_their_strides_or_refused(which, fmt, spread):
-    held = stored(np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0], [4.0, 0.0, 5.0]]), fmt)
+    held = laid_out(np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0], [4.0, 0.0, 5.0]]), fmt)
     codes = np.array([0, 1, 1], dtype=np.int32)
-    expected = sparse_sums(held, codes, None, 2)[0]
+    expected = summed(held, codes, None, 2)[0]
     array = getattr(held, which)
     if spread == "spaced":
         room = np.zeros(2 * len(array), dtype=array.dtype)
@@ -173,22 +150,19 @@ def test_a_negative_value_is_a_fault_only_where_it_is_not_admitted(dtype, form, 
     x[65, 2] = -1
     codes = np.zeros(70, dtype=np.int32)
     for non_negative in (False, True):
-        if form == "dense":
-            _, fault = dense_sums(x, codes, None, 1, threshold, non_negative)
-        else:
-            _, fault = sparse_sums(stored(x, form), codes, None, 1, threshold, non_negative)
+        _, fault = summed(laid_out(x, form), codes, None, 1, threshold, non_negative)
         assert fault == (_kernels.NEGATIVE if non_negative else 0)
 
 
 def test_minus_zero_is_no_negative_value():
-    _, fault = dense_sums(np.array([[-0.0]]), np.zeros(1, dtype=np.int32), None, 1, None, True)
+    _, fault = summed(np.array([[-0.0]]), np.zeros(1, dtype=np.int32), None, 1, None, True)
     assert fault == 0
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_the_largest_finite_values_are_no_fault(dtype):
     x = np.array([[np.finfo(dtype).max, -np.finfo(dtype).max, np.finfo(dtype).smallest_subnormal]])
-    _, fault = dense_sums(x.astype(dtype), np.zeros(1, dtype=np.int32), None, 1)
+    _, fault = summed(x.astype(dtype), np.zeros(1, dtype=np.int32), None, 1)
     assert fault == 0
 
 
@@ -208,7 +182,7 @@ MALFORMED = {
 @pytest.mark.parametrize("how", MALFORMED)
 def test_malformed_row_pointers_are_refused(how, fmt):
     pointers, indices, data = MALFORMED[how]
-    held = stored(np.eye(3), fmt)
+    held = laid_out(np.eye(3), fmt)
     sums = np.zeros((1, 3))
     with pytest.raises(ValueError, match="indptr"):
         _kernels.sums_sparse(
@@ -272,12 +246,7 @@ class OfSums:
     @staticmethod
     def counted(x, codes, weights, n_classes, threads=2, start=0.0):
         """The totals, and the fault."""
-        sums = np.full((n_classes, x.shape[1]), start)
-        if sparse.issparse(x):
-            rows = x.indptr, x.indices, x.data, *x.shape, x.format == "csc"
-            fault = _kernels.sums_sparse(*rows, codes, weights, None, True, sums, threads)
-        else:
-            fault = _kernels.sums_dense(x, codes, weights, None, True, sums, threads)
+        sums, fault = summed(x, codes, weights, n_classes, None, True, threads, start)
         return [sums], fault
 
     @staticmethod
@@ -338,10 +307,6 @@ class OfMoments:
 
 both = pytest.mark.parametrize("kind", [OfSums, OfMoments], ids=["sums", "moments"])
 every_form = pytest.mark.parametrize("form", ["dense", *FORMATS])
-
-
-def laid_out(x, form, index=np.int32):
-    return x if form == "dense" else with_index(FORMATS[form](x), index)
 
 
 def labels(rng, n, n_classes):
