@@ -47,7 +47,7 @@ def by_python(lines, wanted):
     return json_files._table(json_files.JsonText("t.jsonl"), lines, 1, wanted)
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(st.lists(ROWS, min_size=1, max_size=3), st.sets(st.sampled_from("abc"), min_size=1))
 def test_arrow_reads_what_python_reads(blocks, names):
     """Block by block; a column that a later block lacks may be there, without values."""
@@ -258,7 +258,7 @@ def outcome(block):
     return table.column_names, table.to_pydict(), [str(kind) for kind in table.schema.types]
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(OBJECTS, st.integers(1, 5), st.randoms(use_true_random=False))
 def test_blocks_may_be_read_in_any_order(rows, size, random):
     in_turn = [outcome(block) for block in blocks_of(reader_of(), rows, size)]

@@ -404,9 +404,9 @@ measured = pytest.mark.filterwarnings("ignore::UserWarning")
 
 @measured
 def test_a_kill_leaves_what_was_acknowledged():
-    verdict = kills(6, seed=1)
+    verdict = kills(4, seed=1)
     assert verdict.wrong == []
-    assert sum(verdict.counts.values()) == 6
+    assert sum(verdict.counts.values()) == 4
 
 
 @measured

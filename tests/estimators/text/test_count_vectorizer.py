@@ -79,7 +79,7 @@ def test_tokens_are_those_of_scikit_learn(options):
             need_same({**options, "strip_accents": strip, "lowercase": lowercase}, CORPUS)
 
 
-@settings(max_examples=4 * settings.default.max_examples)  # of all options together
+@settings(max_examples=2 * settings.default.max_examples)  # of all options together
 @given(
     options=st.sampled_from(OPTIONS),
     documents=DOCUMENTS,
@@ -109,7 +109,7 @@ CHOICES = st.fixed_dictionaries(
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # of stop words and capitals, as there
-@settings(max_examples=4 * settings.default.max_examples)
+@settings(max_examples=2 * settings.default.max_examples)
 @given(options=CHOICES, documents=DOCUMENTS, copies=st.sampled_from([1, 400]))
 def test_any_options_do_to_any_text_what_they_do_in_scikit_learn(options, documents, copies):
     for threads in (1, 3):  # which share out thousands of documents, and not a few

@@ -16,7 +16,7 @@ from itertools import count, pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from tests.estimators.interrupts import interrupted
@@ -54,7 +54,6 @@ WEIGHTED = [
 SOME = 2.05  # documents; no sum of the weights of rows, so that rounding decides nothing
 BUCKETS = [options for options in [*PLAIN, *WEIGHTED] if "n_features" in options]
 TERMS = [options for options in [*PLAIN, *WEIGHTED] if "n_features" not in options]
-law = settings(max_examples=3 * settings.default.max_examples // 2)  # of all these models together
 FIRST = [("a b cc", "x", 1.0), ("b d d", "y", 1.0), ("é", "x", 1.0), ("cc a", "z", 1.0)]
 
 
@@ -102,7 +101,6 @@ steps = st.lists(
 
 @pytest.mark.filterwarnings("ignore::tallybayes.errors.StaleWarning")
 @pytest.mark.parametrize("models", [[*TERMS, {}], BUCKETS], ids=["terms", "buckets"])
-@law
 @given(st.data(), st.lists(rows, max_size=8), steps)
 def test_any_order_is_a_fit_on_what_remains(models, data, come, ways):
     options = data.draw(st.sampled_from(models))
@@ -181,7 +179,6 @@ pruning_steps = st.lists(
 
 
 @pytest.mark.parametrize("models", [TERMS, BUCKETS], ids=["terms", "buckets"])
-@law
 @given(st.data(), pruning_steps)
 def test_pruned_between_documents_it_is_a_fit_but_for_what_was_dropped(models, data, steps):
     """Terms that no prune has dropped are counted as by a fit on what remains; others lack at most
