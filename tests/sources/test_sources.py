@@ -18,9 +18,6 @@ import pytest
 
 import tallybayes
 from tallybayes import NaiveBayes, WeightedNaiveBayes, collect
-from tallybayes.engines.contract import Counting, CountLevels
-from tallybayes.engines.memory import MemoryEngine
-from tallybayes.engines.stream import StreamEngine
 from tallybayes.errors import LeftOutWarning, MixedColumnWarning, SourceError
 from tallybayes.families import Categorical, Poisson
 from tallybayes.sources.files import is_source, source_of, source_of_paths
