@@ -35,6 +35,7 @@ __all__ = [
     "IDENTIFIER_ROWS",
     "MIN_ROW_WEIGHT",
     "MIN_SQUARE",
+    "WRITTEN_INDEX",
     "Watched",
     "identifies_groups",
     "is_identifier",
@@ -47,6 +48,7 @@ __all__ = [
     "warn_of_tiny",
     "warn_of_unknown_keys",
     "warn_of_unseen",
+    "warn_of_written_index",
 ]
 
 
@@ -138,6 +140,22 @@ def warn_of_identifier(name: str, counts: Array, warned: set[Hashable]) -> None:
         f"column {name!r} is left out: its {int(counts.sum())} strings are all different, as an "
         "identifier's are. Declare a family for it in columns= to use it, or columns={...: None} "
         "to silence this",
+        LeftOutWarning,
+        warned=warned,
+        about=name,
+    )
+
+
+# ---- the index of a data frame, which pandas writes beside its columns --------------------------
+WRITTEN_INDEX = "the index of a data frame, not a column"
+
+
+def warn_of_written_index(name: str, warned: set[Hashable]) -> None:
+    """Warns that the column is left out, once for each fit."""
+    warn_user(
+        f"column {name!r} is left out: it is the index that pandas wrote, such as numbers of rows. "
+        "Write without it (index=False, preserve_index=False), or declare a family for it in "
+        "columns= to use it, or columns={...: None} to silence this",
         LeftOutWarning,
         warned=warned,
         about=name,

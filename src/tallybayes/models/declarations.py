@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import re
 from collections.abc import Container, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
@@ -67,6 +68,9 @@ DTYPE_NAMES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("object", ("text", "mixed")),
 )
 
+INDEX_NAME = re.compile(r"__index_level_\d+__")
+"""What pandas and pyarrow call an index without a name, in Parquet and in tables of Arrow."""
+
 
 @dataclass(frozen=True, eq=False)
 class Declared:
@@ -116,6 +120,11 @@ class Declared:
             together={names: family.together for names, family in self.groups.items()},
             analyzers=documents,
         )
+
+    def is_written_index(self, name: str) -> bool:
+        """Whether a column is the index of a data frame, which nobody has declared to be read."""
+        is_declared = name in self.reads and name not in self.assumed
+        return not is_declared and INDEX_NAME.fullmatch(name) is not None
 
     @property
     def correlated(self) -> set[str]:

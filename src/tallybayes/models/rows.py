@@ -251,7 +251,11 @@ def arranged(
         If a frame or array lacks a column.
     """
     wanted = [name for name in names if name not in what.columns_left_out]
-    needed = [name for name in required if name not in what.columns_left_out]
+    needed = [
+        name
+        for name in required
+        if name not in what.columns_left_out and not what.is_written_index(name)
+    ]
     lacking = [name for name in needed if name not in table.columns]
     if lacking and not records:
         if not table.named and list(table.columns) != names[: len(table.columns)]:

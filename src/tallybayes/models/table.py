@@ -34,9 +34,11 @@ from tallybayes.models.base import Model, kept, same
 from tallybayes.models.calibration import Calibration
 from tallybayes.models.data_warnings import (
     IDENTIFIER_ROWS,
+    WRITTEN_INDEX,
     Watched,
     is_identifier,
     warn_of_identifier,
+    warn_of_written_index,
 )
 from tallybayes.models.declarations import ColumnReading, Declared, Reading
 from tallybayes.models.rows import (
@@ -496,6 +498,9 @@ class ColumnReader:
                 continue
             if name in self.declared.columns_left_out:
                 read[name] = ColumnReading(name, "anything", "left out", "declared", None)
+            elif self.declared.is_written_index(name):
+                warn_of_written_index(name, self.warned)
+                read[name] = ColumnReading(name, "anything", "left out", WRITTEN_INDEX, None)
             elif ((name,), "moments") in self.here:  # with levels beside them, perhaps
                 read[name] = self._numbers(name, as_chosen.get(name), choices.get(name))
             elif ((name,), "levels") in self.here or self.declared.levels(name):

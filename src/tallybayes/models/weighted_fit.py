@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from tallybayes.engines.parts import TakenOut
 from tallybayes.models.data_warnings import (
+    WRITTEN_INDEX,
     identifies_groups,
     is_identifier,
     warn_of_groups,
     warn_of_identifier,
+    warn_of_written_index,
 )
 from tallybayes.models.weighted import TextColumns, WeightedModel
 from tallybayes.models.weighting import (
@@ -385,6 +387,9 @@ def _left_out(model: WeightedModel, held: Held, rows: float) -> dict[str, str]:
     for name in model.names:
         if name in model.reading.declared.columns_left_out:
             out[name] = "declared"
+        elif model.reading.declared.is_written_index(name):
+            out[name] = WRITTEN_INDEX
+            warn_of_written_index(name, model.warned)
         elif name in model.reading.declared.analyzers or name in model.prose:
             continue
         elif name not in held:

@@ -273,6 +273,26 @@ def test_a_column_is_an_identifier_from_50_rows_on(rows):
             assert decided(model).loc["key", "family"] == "left out"
 
 
+@pytest.mark.parametrize("make", [NaiveBayes, WeightedNaiveBayes])
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "polars"])
+def test_the_index_of_a_shuffled_frame_is_no_column(make, kind, tmp_path):
+    """pandas writes it beside the columns, as __index_level_0__; in CSV it has no name."""
+    frame = pd.DataFrame({"a": [0, 1, 1, 0, 1, 0] * 20, "y": ["p", "q"] * 60})
+    frame = frame.sample(frac=1.0, random_state=0)
+    frame.to_parquet(path := str(tmp_path / "rows.parquet"))
+    source = {
+        "parquet": path,
+        "arrow": pa.Table.from_pandas(frame),
+        "polars": pl.read_parquet(path),
+    }
+    with pytest.warns(LeftOutWarning, match="'__index_level_0__' is left out: it is the index"):
+        found = make().fit(source[kind], "y").predict_proba(frame[["a"]])
+    assert np.array_equal(found, make().fit(frame[["a"]], frame["y"]).predict_proba(frame[["a"]]))
+    declared = NaiveBayes({"__index_level_0__": Gaussian()}).fit(source[kind], "y")
+    with pytest.raises(ValueError, match="lacks the column"):
+        declared.predict(frame[["a"]])
+
+
 def test_an_identifier_is_used_as_soon_as_a_text_comes_twice():
     strings = pd.DataFrame({"key": [f"id{i}" for i in range(60)]})
     model = NaiveBayes().fit(strings, Y[:60]).partial_fit(strings[:1], Y[:1])
