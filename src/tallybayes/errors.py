@@ -374,7 +374,7 @@ class TallyWarning(UserWarning):
 
 
 class LeftOutWarning(TallyWarning):
-    """A column is not used, because its values cannot recur in other rows, or say nothing of them.
+    """A column is not used: its values cannot recur in other rows, or it is the index of a frame.
 
     Cure: declare a family for the column to use it, or None for it to be left out silently.
     """

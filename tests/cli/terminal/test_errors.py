@@ -35,7 +35,7 @@ def write(tmp_path):
         ("y\nu\nv\n", ["no column beside 'y'"]),
         ("a,a,y\n1,2,u\n", ["two columns are named 'a'"]),
         ('a,y\n"x\nx",u\n2\n3,v\n', ["line 4", "1 field(s)", "the header has 2"]),
-        ('a,b,y\n1,"x,u\n2,z,v\n3,w,u\n', ["line 2", "2 field(s)", "3 more line(s)", "not closed"]),
+        ('a,b,y\n1,"x,u\n2,z,v\n3,w,u\n', ["line 2: a quote opens", "is not closed"]),
         ('a,y\n"x\nx",u\n2,\n3,v\n', ["line 4", "no label in 'y'"]),
         ("a,y\n1,u\n-inf,v\n", ["line 3", "'a'", "infinite"]),
         (b"a,y\n\x00\x01\x02,u\n", ["binary file"]),
