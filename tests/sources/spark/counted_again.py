@@ -8,8 +8,6 @@ from the third on wait, after they have counted, until there is a file "go": mea
 a worker. Arguments: the URL of the master, and the folder for files.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -35,13 +33,11 @@ SETTINGS = {
     "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.executor.memory": "500m",
     "spark.log.level": "ERROR",
-    "spark.locality.wait": "0s",
     "spark.scheduler.maxRegisteredResourcesWaitingTime": "100s",
     "spark.scheduler.minRegisteredResourcesRatio": "1.0",
     "spark.shuffle.io.maxRetries": "1",
     "spark.shuffle.io.retryWait": "100ms",
     "spark.speculation": "true",
-    "spark.speculation.efficiency.enabled": "false",  # it knows of a task by heartbeats, 10 s apart
     "spark.speculation.multiplier": "1.0",
     "spark.speculation.quantile": "0.1",
     "spark.sql.shuffle.partitions": "2",
