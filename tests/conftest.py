@@ -1,7 +1,5 @@
 """What every test shares: Hypothesis profiles, and settings that no test may leave changed."""
 
-from __future__ import annotations
-
 import functools
 import os
 from types import ModuleType

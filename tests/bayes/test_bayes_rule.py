@@ -2,8 +2,6 @@
 extremes.
 """
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal, localcontext
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """A small table in every format, and ways to run the command line."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What the doctor says of columns, labels and files; and files with one trap each."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

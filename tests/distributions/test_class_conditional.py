@@ -1,7 +1,5 @@
 """p(x | y) of the classifiers of arrays, against scipy.stats and numerical integration."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

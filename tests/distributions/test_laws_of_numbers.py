@@ -1,7 +1,5 @@
 """Columns of numbers as distributions, against scipy.stats and numerical integration."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

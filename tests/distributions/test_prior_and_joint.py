@@ -1,7 +1,5 @@
 """P(y), p(x, y) and p(x_S | c) as distribution objects, beside the classifier they are made of."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

@@ -1,7 +1,5 @@
 """p(x | y) and p(x, y) of NaiveBayes: a product over the columns of a table."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

@@ -1,8 +1,6 @@
 """A page that is broken fails the build with its file and line: link, anchor, reference, picture,
 cell, docstring. The site here is a small one under the settings of ours."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

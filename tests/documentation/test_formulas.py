@@ -3,8 +3,6 @@
 Those of Learn are computed by cells of their chapter.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The chapters for learners: both languages are in step, and every cell and number holds."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

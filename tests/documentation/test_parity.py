@@ -2,8 +2,6 @@
 build.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import inspect
 import subprocess

@@ -4,8 +4,6 @@
 folder of its own, and a line in the registry.
 """
 
-from __future__ import annotations
-
 import atexit
 import csv
 import json

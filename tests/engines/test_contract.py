@@ -1,7 +1,5 @@
 """What every engine promises, on every engine: the results of the same rows in a table."""
 
-from __future__ import annotations
-
 import datetime
 from decimal import Decimal
 

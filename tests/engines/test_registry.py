@@ -1,7 +1,5 @@
 """Which engine reads a source; and what it takes to add one."""
 
-from __future__ import annotations
-
 import sys
 
 import duckdb

@@ -1,7 +1,5 @@
 """Weighted models that are means of several fits, put together by hand."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import replace
 

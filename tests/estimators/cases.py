@@ -1,7 +1,5 @@
 """What the tests of the estimators share: small data, and an estimator as plain values."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager

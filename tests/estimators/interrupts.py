@@ -1,7 +1,5 @@
 """Ctrl-C at every place of a call at which Python looks for signals."""
 
-from __future__ import annotations
-
 import dis
 import sys
 from collections.abc import Callable, Collection

@@ -4,8 +4,6 @@ The attempts run in a fork, because code that follows such an index ends the pro
 come after run in the next one. Prints a JSON object: attempt → outcome.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

@@ -1,8 +1,6 @@
 """What the laws of models share: families for each kind of column, histories, and when two
 predictions are the same."""
 
-from __future__ import annotations
-
 import io
 import warnings
 

@@ -1,7 +1,5 @@
 """A small good table in every frame library, for tests that spoil it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl

@@ -4,8 +4,6 @@ scikit-learn's own test of its GaussianNB runs in tests/peers. SciPy reads its s
 imported, so the tests run in a process of their own.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

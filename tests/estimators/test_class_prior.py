@@ -1,7 +1,5 @@
 """The class prior: equations (9) and (12), given ones, and new ones after counting."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

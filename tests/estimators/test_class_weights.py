@@ -1,7 +1,5 @@
 """class_weight= is what multiplying sample_weight by the weight of the label is, everywhere."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import warnings

@@ -1,7 +1,5 @@
 """A common factor on all weights changes nothing that is chosen; a row is left out whole."""
 
-from __future__ import annotations
-
 import io
 import warnings
 

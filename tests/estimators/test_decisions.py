@@ -1,7 +1,5 @@
 """Decisions by cost are the best of all decisions, in every form that costs and models have."""
 
-from __future__ import annotations
-
 import io
 import pickle
 

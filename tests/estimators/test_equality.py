@@ -1,7 +1,5 @@
 """Models and tallies compare by content, and can be summed."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from functools import cache

@@ -1,8 +1,6 @@
 """A model that has forgotten rows is the model that never saw them: classes, levels, columns,
 smoothing and predictions."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

@@ -1,7 +1,5 @@
 """Labels of every type keep their type and value; those that do not fit the rows are refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl

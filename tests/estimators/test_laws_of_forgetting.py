@@ -8,8 +8,6 @@ arithmetic: each value is known to half of its last place, each weight as well o
 multiplied it.
 """
 
-from __future__ import annotations
-
 from decimal import Decimal
 from fractions import Fraction
 

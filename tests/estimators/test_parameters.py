@@ -1,7 +1,5 @@
 """Parameters are checked whenever they change, and no sooner than needed."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np

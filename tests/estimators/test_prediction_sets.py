@@ -1,7 +1,5 @@
 """Prediction sets hold the true class as often as asked, from scores of rows left out."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import warnings

@@ -1,7 +1,5 @@
 """A progress bar for learning that takes long: where it is shown, and where it is not."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from types import ModuleType, SimpleNamespace

@@ -1,8 +1,6 @@
 """What was learned on rows is stale while the counts differ from those it was learned with, and
 no longer: an update that is forgotten again leaves it as it was."""
 
-from __future__ import annotations
-
 import copy
 import warnings
 

@@ -1,7 +1,5 @@
 """Several threads learn and read one model, and may be forked meanwhile."""
 
-from __future__ import annotations
-
 import copy
 import os
 import pickle

@@ -1,7 +1,5 @@
 """Warnings have a class for each cause, name the caller's line, and come once for each fit."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 import warnings

@@ -1,7 +1,5 @@
 """Runs a script of examples/ as a person would, from another directory, once for its tests."""
 
-from __future__ import annotations
-
 import runpy
 import sys
 from pathlib import Path

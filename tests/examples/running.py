@@ -1,7 +1,5 @@
 """Runs an example as a person would, in this process, without a screen."""
 
-from __future__ import annotations
-
 import os
 import runpy
 import sys

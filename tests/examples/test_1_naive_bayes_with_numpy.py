@@ -1,7 +1,5 @@
 """The numbers and pictures of examples/1_naive_bayes_with_numpy.py."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """The numbers and the picture of examples/2_complement_naive_bayes.py."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The numbers and the picture of examples/3_bayesian_inference.py."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """examples/4: Laplace smoothing, the Bayesian view."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.stats

@@ -1,7 +1,5 @@
 """examples/5: Gaussian naive Bayes on the wine."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.stats

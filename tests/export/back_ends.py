@@ -1,8 +1,6 @@
 """What predicts as a model does without it, as tests ask it: each holds Arrow tables, and answers a
 model and a table with labels and probabilities. Databases are the others of this kind."""
 
-from __future__ import annotations
-
 import atexit
 import datetime
 import json

@@ -1,7 +1,5 @@
 """The database, or other back end, that a test is run in."""
 
-from __future__ import annotations
-
 import pytest
 
 from export.back_ends import BACK_ENDS

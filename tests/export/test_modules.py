@@ -1,7 +1,5 @@
 """Modules of Python and JavaScript: what a row may hold, and what they need."""
 
-from __future__ import annotations
-
 import datetime
 import decimal
 import json

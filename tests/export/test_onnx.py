@@ -1,7 +1,5 @@
 """Models in ONNX: their inputs and outputs, and what the format forbids."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 import onnxruntime

@@ -1,7 +1,5 @@
 """Parts of a score as SQL: levels, densities, intervals and joint tables."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Pipelines of scikit-learn that end with one of our classifiers, by sklearn-onnx."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnxruntime
 import pandas as pd

@@ -1,7 +1,5 @@
 """The text of statements: every dialect can be parsed, and what cannot be said is refused."""
 
-from __future__ import annotations
-
 import re
 import sys
 from dataclasses import replace

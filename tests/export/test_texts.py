@@ -1,7 +1,5 @@
 """Texts outside of this package: whole ones in Python and JavaScript, tokens in ONNX."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from itertools import cycle

@@ -1,7 +1,5 @@
 """Families by name, and families of other packages."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The truth is log P(c) + Σ_j log P(x_j | c) from exact rational probabilities (G
 means and variances), for dense and sparse rows, as scores, as best class and as posterior.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The evidence and the leave-one-out likelihood of counts, and the strength that they choose."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import mpmath

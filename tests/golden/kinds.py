@@ -4,8 +4,6 @@ Data come from a seeded generator. They are asked of again from the file that ``
 that neither these functions nor NumPy's generators have to stay as they are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any, NamedTuple

@@ -7,8 +7,6 @@ kind, or those of a folder, the model file, and as JSON the rows, labels and ans
 written again.
 """
 
-from __future__ import annotations
-
 import datetime
 import io
 import json

@@ -4,8 +4,6 @@
 posteriors and classes, to 1e-9.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

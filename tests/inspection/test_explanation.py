@@ -1,7 +1,5 @@
 """Explanations of rows and their terms, importances, and frames about a model."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Credible intervals of class probabilities: closed forms, coverage, and what must not matter."""
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np

@@ -1,7 +1,5 @@
 """log_evidence_ is the sum of the logarithms with which rows are predicted by the rows before."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

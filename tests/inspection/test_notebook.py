@@ -1,7 +1,5 @@
 """What notebooks show: the numbers of the model in escaped tables, and scikit-learn's diagram."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from html import unescape

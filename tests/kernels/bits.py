@@ -1,7 +1,5 @@
 """The same bits on any number of threads and with every instruction set."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 import numpy as np

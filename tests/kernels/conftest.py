@@ -5,8 +5,6 @@
 tools/same_bits.py compares those of two compilers.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """What callers can do wrong raises; it neither crashes nor is it quietly done to a copy."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -4,8 +4,6 @@ Its argument is a JSON array of attempts: kernel, format of a sparse matrix, thr
 for each: "refused", or what went wrong. Code that follows such a code ends the process.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 

@@ -4,11 +4,10 @@ Written from the equations of orion-orion, "统计学习:朴素贝叶斯模型(N
 numbers are used here. Nothing is imported from the library under test.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
+from typing import Self
 
 
 class ExactNaiveBayes:
@@ -32,7 +31,7 @@ class ExactNaiveBayes:
         self.rows: list[tuple[Hashable, ...]] = []
         self.labels: list[Hashable] = []
 
-    def fit(self, x: Sequence[Sequence[Hashable]], y: Sequence[Hashable]) -> ExactNaiveBayes:
+    def fit(self, x: Sequence[Sequence[Hashable]], y: Sequence[Hashable]) -> Self:
         self.rows, self.labels = [tuple(row) for row in x], list(y)
         self.of_class = Counter(self.labels)
         self.of_cell = Counter(

@@ -5,8 +5,6 @@ test document. Table 13.1 with example 13.1 (multinomial) and example 13.2 (Bern
 Words are typed in by hand, in alphabetical order; the numbers are the book's.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

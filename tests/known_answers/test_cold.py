@@ -13,8 +13,6 @@ Where the article is wrong:
   the probability is 0 without a cold as well, and no class is left at all.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -4,8 +4,6 @@ The method is Rennie, Shih, Teevan and Karger, "Tackling the Poor Assumptions of
 Classifiers" (ICML 2003). Trained on float32 and asked with a list of ints, as printed there.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """R's e1071 on a mixed table with missing values, and where a factor declares a level of no row."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -5,8 +5,6 @@ The 15 rows are those of Li Hang's example 4.1 in shape: two columns, of three v
 classes; they are drawn here, not copied.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

@@ -5,8 +5,6 @@ rows train (``test_size=0.5, random_state=0``). The article prints an accuracy o
 75 test rows are misclassified.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris

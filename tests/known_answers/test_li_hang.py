@@ -3,8 +3,6 @@ orion-orion, "统计学习:朴素贝叶斯模型(Numpy实现)" (2021): fifteen r
 x = (2, S). By maximum likelihood, and with λ = 1.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 

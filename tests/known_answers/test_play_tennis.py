@@ -5,8 +5,6 @@ through in Witten and Frank, *Data Mining: Practical Machine Learning Tools and 
 4.2, and shipped with Weka as weather.nominal and weather.numeric. The rows are typed in by hand.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -11,8 +11,6 @@ Where the article is wrong, or silent:
 - It treats two outcomes and reads off K of them. The generalisation is derived below.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

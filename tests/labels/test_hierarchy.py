@@ -1,7 +1,5 @@
 """Classes in a tree: inner nodes are sums of leaves, and leaves shrink toward their parents."""
 
-from __future__ import annotations
-
 import copy
 import io
 import pickle

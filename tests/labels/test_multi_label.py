@@ -1,7 +1,5 @@
 """Many labels a row: each label is the two-class model of its rows, counted once for all."""
 
-from __future__ import annotations
-
 import copy
 import io
 import pickle

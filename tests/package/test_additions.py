@@ -1,7 +1,5 @@
 """What it takes to add a command or a display: one file, and one line of registration."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """What a build asks for, and what the binding may use of Python."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import tomllib

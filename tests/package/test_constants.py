@@ -1,7 +1,5 @@
 """A constant of a module has one value: a second one below it would silently replace the first."""
 
-from __future__ import annotations
-
 import ast
 from collections import Counter
 

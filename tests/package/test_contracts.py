@@ -1,7 +1,5 @@
 """Nothing asks a family, a likelihood or a part of a score what it is."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

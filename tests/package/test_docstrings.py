@@ -1,7 +1,5 @@
 """The examples in docstrings run, and print what they say."""
 
-from __future__ import annotations
-
 import doctest
 import inspect
 

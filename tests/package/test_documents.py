@@ -1,7 +1,5 @@
 """The code in the guides runs, and says what the text says it does."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is imported when: nothing heavy at first, and scikit-learn's own classes never."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os

@@ -1,7 +1,5 @@
 """The project's prose uses the field's terms: private words stay out of code and documentation."""
 
-from __future__ import annotations
-
 import io
 import re
 import tokenize

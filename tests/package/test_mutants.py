@@ -1,7 +1,5 @@
 """The faults of tools/mutants.toml can be planted: what they change is there, once."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

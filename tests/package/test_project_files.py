@@ -1,7 +1,5 @@
 """The files of a project say what pyproject.toml says, and link to what is there."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The names that the package offers, and that each of them is there."""
 
-from __future__ import annotations
-
 import inspect
 
 import pytest

@@ -1,8 +1,6 @@
 """The README in both languages: its code prints what stands below it, its figures are those of the
 benchmarks, its links lead somewhere, and the two are in step."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A file is replaced whole or not at all, and stays the file that its owner made."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

@@ -1,7 +1,5 @@
 """The shape of the code only gets better: tools/shape.py measures it, tools/shape.toml holds it."""
 
-from __future__ import annotations
-
 import pytest
 from tools.shape import BARS, FREE, Tree, circles, held, shape, worse
 

@@ -1,7 +1,5 @@
 """The tree of the project: nothing in it belongs to one machine."""
 
-from __future__ import annotations
-
 import pytest
 
 from package.tree import ROOT, files

@@ -1,7 +1,5 @@
 """Where the checkout and its files are, for the tests of the package itself."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Iterator
 from pathlib import Path

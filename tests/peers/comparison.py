@@ -6,8 +6,6 @@ differences are left out: a class without rows takes the pooled estimate, and Ga
 attributes and answers differ, and are not compared.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import sklearn.naive_bayes
 from scipy import sparse

@@ -5,8 +5,6 @@ so it must be loaded before that module is (``-p peers.sklearn_suite_plugin``). 
 written as JSON to the file that ``TALLYBAYES_PEER_REPORT`` names.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter

@@ -5,8 +5,6 @@ They run in a process of their own, in which SciPy's array API switch is on: it 
 is imported, and without it one check would be skipped.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

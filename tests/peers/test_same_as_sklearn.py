@@ -1,7 +1,5 @@
 """The same numbers as :mod:`sklearn.naive_bayes`, on random data."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse

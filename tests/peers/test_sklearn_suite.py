@@ -6,8 +6,6 @@ each with its reason. The tests run for float32 as well, on several seeds, and w
 that scikit-learn's own continuous integration turns into errors.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 import json

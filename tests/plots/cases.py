@@ -1,7 +1,5 @@
 """Small models and rows that pictures are tested on."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from sklearn.datasets import load_wine

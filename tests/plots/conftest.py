@@ -1,7 +1,5 @@
 """Pictures are drawn without a screen, with the settings that matplotlib ships, and closed."""
 
-from __future__ import annotations
-
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pytest

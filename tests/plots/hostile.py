@@ -1,7 +1,5 @@
 """Names that would break a picture that took them for markup."""
 
-from __future__ import annotations
-
 HOSTILE = [
     "<script>alert(1)</script>",
     "$x_1^2$ costs $5",

@@ -1,7 +1,5 @@
 """Errors that teach; and what is loaded when."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -4,8 +4,6 @@ Counts and moments are exact, in rational numbers (fractions.Fraction). Scores a
 in the order that the kernels promise, feature by feature, so that they can be compared bit for bit.
 """
 
-from __future__ import annotations
-
 from reference.bins import bin_entries
 from reference.grid import count_grid
 from reference.labels import count_classes, rank_labels

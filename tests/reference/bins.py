@@ -1,7 +1,5 @@
 """Bins of numbers, and the entry of a table in which each number falls."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tallybayes.tally import UNIT_ROWS

@@ -1,7 +1,5 @@
 """What a column of numbers is best read as, one candidate after the other with NumPy."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

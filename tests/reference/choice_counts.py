@@ -1,7 +1,5 @@
 """How well a negative binomial tells the classes apart, each row left out, with NumPy."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.special import log_softmax
 

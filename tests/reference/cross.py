@@ -1,8 +1,6 @@
 """Cross moments about an origin, exactly: n = Σw, S1 = Σw(x−c), S2 = Σw(x−c)(x−c)ᵀ; and triangular
 scores."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

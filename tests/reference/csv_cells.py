@@ -1,7 +1,5 @@
 """CSV cell by cell: what each cell is, is asked of it alone."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math

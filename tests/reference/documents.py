@@ -1,7 +1,5 @@
 """Documents, slowly: dense counts, ratios and scores, as the formulas have them."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

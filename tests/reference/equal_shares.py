@@ -1,7 +1,5 @@
 """Labels of consecutive values that weigh alike, value by value."""
 
-from __future__ import annotations
-
 import numpy as np
 
 __all__ = ["equal_shares"]

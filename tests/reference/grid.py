@@ -1,7 +1,5 @@
 """Grid counts: the finest grid of the floats' own bits that has no more cells than the budget."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from reference.rational import exact_weights, zeros

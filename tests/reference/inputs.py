@@ -1,7 +1,5 @@
 """Element types, sparse formats and weights that the kernels read."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import sparse
 

@@ -1,7 +1,5 @@
 """Labels to class codes, and weights per class."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from reference.rational import exact_weights, zeros

@@ -1,7 +1,5 @@
 """The same matrix in every memory layout that the kernels read without a copy."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

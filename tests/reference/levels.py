@@ -1,7 +1,5 @@
 """Integer codes: how often each level occurs, and the highest of each column."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from reference.rational import exact_weights, zeros

@@ -1,7 +1,5 @@
 """Logarithms of exact rationals, to forty digits before they are rounded."""
 
-from __future__ import annotations
-
 from decimal import Context, Decimal
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Moments about an origin, exactly: n = Σw, S1 = Σw(x−c), S2 = Σw(x−c)²."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import NamedTuple
 

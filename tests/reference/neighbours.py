@@ -1,7 +1,5 @@
 """Counts over neighbouring cells, by running sums as the kernel takes them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 __all__ = ["neighbour_sums"]

@@ -1,7 +1,5 @@
 """Pairs of columns, term by term as the formulas stand."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.polynomial import Polynomial
 

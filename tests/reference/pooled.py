@@ -1,7 +1,5 @@
 """Numbers as densities beside atoms, a value at a time, as the formulas stand."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -1,7 +1,5 @@
 """Arrays of exact rational numbers: object arrays of Fraction, with NumPy's arithmetic."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The score kinds, in float64, summed feature by feature as the kernels promise; Bayes' rule."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

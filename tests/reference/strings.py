@@ -1,7 +1,5 @@
 """Strings to codes, in order of appearance."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -1,7 +1,5 @@
 """Sums of features by class."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from reference.rational import exact, exact_weights, zeros

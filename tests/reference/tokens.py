@@ -1,7 +1,5 @@
 """Documents to counts of terms, in plain Python."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """What a learned weighted model says of cells, by the formulas of docs/weighted.md."""
 
-from __future__ import annotations
-
 import numpy as np
 
 __all__ = ["loss", "proba", "scores", "term_tables"]

@@ -1,7 +1,5 @@
 """Leave-one-out score kinds by their definitions, row by row: take the row out, then score."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Models and reports that several tests read, and pages of the browser."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The report of Adult, where the folder of real data is there: what the page computes, its size."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

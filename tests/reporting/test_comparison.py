@@ -1,7 +1,5 @@
 """The page of what moved between two tallies: its figures, and how it is made."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -2,8 +2,6 @@
 made.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import tarfile

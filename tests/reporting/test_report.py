@@ -1,7 +1,5 @@
 """What a report shows is what the model says, asserted from the page's data."""
 
-from __future__ import annotations
-
 import copy
 import html
 import itertools

@@ -1,7 +1,5 @@
 """One headless Chromium for each process of tests: Playwright drives no second one there."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

@@ -1,8 +1,6 @@
 """A MariaDB server for tests, which speaks the SQL of MySQL: Debian's programs, a temporary folder,
 a socket and no port, and the command-line client in place of a driver."""
 
-from __future__ import annotations
-
 import atexit
 import json
 import os

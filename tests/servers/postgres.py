@@ -4,8 +4,6 @@
 empty schema, which is dropped after the test.
 """
 
-from __future__ import annotations
-
 import atexit
 import os
 import shutil

@@ -4,8 +4,6 @@ Each process that runs tests has one session, which :func:`session` starts when 
 for. Tests that use it carry :data:`on_spark`, so that they come first and one worker runs them.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """The server that other tests connect to."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The session that other tests use."""
 
-from __future__ import annotations
-
 from servers.spark import on_spark, session
 
 pytestmark = on_spark

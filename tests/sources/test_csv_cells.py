@@ -1,7 +1,5 @@
 """CSV in blocks of any size: every cell is what it is by itself, and faults name their line."""
 
-from __future__ import annotations
-
 import datetime
 import math
 import os

@@ -1,7 +1,5 @@
 """Tables and queries of databases as sources: how they are named, read and refused."""
 
-from __future__ import annotations
-
 import datetime
 
 import duckdb

@@ -1,7 +1,5 @@
 """Folders of documents and mailboxes: classes, hidden files, messages, files that are no text."""
 
-from __future__ import annotations
-
 import gzip
 
 import pytest

@@ -1,7 +1,5 @@
 """JSON lines and arrays: Arrow reads what Python reads, and blocks in any order."""
 
-from __future__ import annotations
-
 import gc
 import gzip
 import io

@@ -1,7 +1,5 @@
 """Packed files, and files elsewhere."""
 
-from __future__ import annotations
-
 import bz2
 import functools
 import gzip

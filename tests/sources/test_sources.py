@@ -1,7 +1,5 @@
 """Files, folders, patterns, readers and lazy frames as sources: what is read, what is refused."""
 
-from __future__ import annotations
-
 import datetime
 import gzip
 import json

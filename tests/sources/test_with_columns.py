@@ -1,7 +1,5 @@
 """Keys in the names of folders, and objects within rows, are columns."""
 
-from __future__ import annotations
-
 import json
 
 import fsspec

@@ -1,7 +1,5 @@
 """Workbooks are read as the same table saved as CSV."""
 
-from __future__ import annotations
-
 import gzip
 import shutil
 import sys

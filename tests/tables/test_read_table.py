@@ -1,7 +1,5 @@
 """One table, whatever frame it comes in: rows, times, zones, bytes."""
 
-from __future__ import annotations
-
 import datetime
 import datetime as dt
 import decimal

@@ -1,7 +1,5 @@
 """What moved between two tallies equals its computation from the rows."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """The effective number of rows, and the weight of one of them, are known from the tally alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Counts of several parties in Flower's simulation: a round of SecAgg+ sums their vectors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

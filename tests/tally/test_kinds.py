@@ -1,7 +1,5 @@
 """Each kind of sums by itself: levels, sparse sums, grids and cross moments."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

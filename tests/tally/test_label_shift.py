@@ -1,7 +1,5 @@
 """Class shares of rows without labels, from the margins of their columns."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

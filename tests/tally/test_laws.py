@@ -4,8 +4,6 @@ Whole numbers obey them exactly. Of other numbers the bounds are stated here: 2�
 for a float64 sum, 2⁻¹⁰⁰ for a double-double.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -6,8 +6,6 @@ standard deviation and of the sum of squares, in every class that the far row is
 own class once it is forgotten, whatever batch it came in.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

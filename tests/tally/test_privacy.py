@@ -1,7 +1,5 @@
 """Released counts: their noise, what is read of them, and the vectors of several parties."""
 
-from __future__ import annotations
-
 import io
 import math
 from collections import Counter

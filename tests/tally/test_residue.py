@@ -1,7 +1,5 @@
 """What is left after a subtraction: a count, a deficit, or rounding."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

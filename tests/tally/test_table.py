@@ -1,7 +1,5 @@
 """The tally of a whole model: its schema, joined and wider, and files."""
 
-from __future__ import annotations
-
 import io
 from itertools import pairwise
 from typing import Any

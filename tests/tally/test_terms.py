@@ -1,7 +1,5 @@
 """Counts of terms: the group, joins by name and place, and what is dropped."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Tallies by time: a span holds what counting its rows gives."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, timedelta
 
 import numpy as np

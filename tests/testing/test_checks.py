@@ -1,7 +1,5 @@
 """The shipped checks: they pass on the five classifiers, and find what is planted in one."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The shipped laws find unlawful tallies, and the strategies reach what unlawful code survives."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from fractions import Fraction

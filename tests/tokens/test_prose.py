@@ -1,7 +1,5 @@
 """Which strings are sentences, and which columns of strings are prose."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """What the tests of the weighted fit share: tables that are read as cells, and one to learn on."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -1,7 +1,5 @@
 """Learning on documents: independence of their order, and that it learns what is there."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.special import log_softmax

@@ -1,7 +1,5 @@
 """Samples and folds of rows: fair, in any order; factors of held-out scores."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

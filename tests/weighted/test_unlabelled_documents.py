@@ -1,7 +1,5 @@
 """Documents without labels: soft counts, soft labels that no held-out label has touched, and λ."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """fit --class-weight is the model's class_weight=, for files that are counted in batches."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """--column and --decimal: families with parameters, columns left out, dates, spellings."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Each command does its work, and says the same to people and to machines."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """What moved between two files is what Python says; the exit code says if it is too much."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

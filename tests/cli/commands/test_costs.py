@@ -1,7 +1,5 @@
 """Decisions by cost on the command line are those of Python, and files keep their costs."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """``tallybayes export`` and ``sql``: what they write predicts what predict predicts."""
 
-from __future__ import annotations
-
 import runpy
 
 import duckdb

@@ -1,8 +1,6 @@
 """Columns that stand beside predictions are as they are in the data, whatever the model makes of
 them."""
 
-from __future__ import annotations
-
 import json
 
 import pyarrow as pa

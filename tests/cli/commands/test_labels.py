@@ -1,7 +1,5 @@
 """Many labels a row, and classes in a tree, on the command line."""
 
-from __future__ import annotations
-
 import csv
 import io
 

@@ -1,7 +1,5 @@
 """Counts released by a command are those of Python, and commands take them as a plain model."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """``tallybayes report``: a page from a model file and rows."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``tallybayes store``: what the library does, from files."""
 
-from __future__ import annotations
-
 import sqlite3
 from pathlib import Path
 

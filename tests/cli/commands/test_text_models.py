@@ -1,7 +1,5 @@
 """Models of text from the command line: folders, mailboxes and columns, in every command."""
 
-from __future__ import annotations
-
 import json
 import mailbox
 import random

@@ -1,7 +1,5 @@
 """A column of weights: each row counts as often as its weight says."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

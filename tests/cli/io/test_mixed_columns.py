@@ -1,8 +1,6 @@
 """Numbers with strings among them: each cell is a number or a string by itself, wherever it
 stands."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

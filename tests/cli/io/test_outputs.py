@@ -1,7 +1,5 @@
 """What a command writes replaces nothing that it reads, and nothing that would be lost."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

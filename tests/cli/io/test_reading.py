@@ -1,7 +1,5 @@
 """The same rows in any format, delimiter and batch give the same model; other files are named."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

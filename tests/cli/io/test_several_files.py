@@ -1,7 +1,5 @@
 """Sources on the command line: files, patterns, folders, pipes, workbooks, layouts of CSV."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

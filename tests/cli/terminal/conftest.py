@@ -1,7 +1,5 @@
 """A terminal to run the command line in, and what it holds then."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty

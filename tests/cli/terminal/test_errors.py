@@ -1,7 +1,5 @@
 """An error is one line that says what to do, with an exit code; no file is left half-written."""
 
-from __future__ import annotations
-
 import signal
 import time
 import warnings

@@ -1,7 +1,5 @@
 """Help, the version, usage errors and a small fit come without what is slow to import."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.metadata
 import shutil

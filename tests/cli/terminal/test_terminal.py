@@ -1,7 +1,5 @@
 """What a terminal shows: reports beside the progress bar, widths, and names that would steer it."""
 
-from __future__ import annotations
-
 import os
 import re
 

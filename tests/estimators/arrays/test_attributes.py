@@ -1,7 +1,5 @@
 """Fitted attributes: classes, names of features, the tally and its tables."""
 
-from __future__ import annotations
-
 import contextlib
 
 import numpy as np

@@ -2,8 +2,6 @@
 nothing is changed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

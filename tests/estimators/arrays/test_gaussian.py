@@ -1,7 +1,5 @@
 """GaussianNB where scikit-learn 1.9.1 is wrong or silent: order, batches, zero variance, scale."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

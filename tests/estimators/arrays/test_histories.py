@@ -2,8 +2,6 @@
 apart.
 """
 
-from __future__ import annotations
-
 import copy
 import pickle
 import warnings

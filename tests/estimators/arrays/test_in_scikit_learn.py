@@ -1,7 +1,5 @@
 """The five inside scikit-learn's own tools."""
 
-from __future__ import annotations
-
 import joblib
 import numpy as np
 import pandas as pd

@@ -1,7 +1,5 @@
 """The laws of the five array classes over weights and edges of numbers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings

@@ -1,7 +1,5 @@
 """Learning twice, in batches, in any type and layout, from merged parts, and forgetting."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

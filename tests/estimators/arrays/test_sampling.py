@@ -1,7 +1,5 @@
 """score_samples, log p(x), and sample, draws from p(x, y), of the four generative models."""
 
-from __future__ import annotations
-
 import itertools
 import warnings
 

@@ -2,8 +2,6 @@
 and rows that every class of any of the five rules out.
 """
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

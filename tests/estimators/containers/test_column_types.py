@@ -1,7 +1,5 @@
 """Each type of column of each frame library is read as docs/column-types.md says, by each class."""
 
-from __future__ import annotations
-
 import functools
 import warnings
 from pathlib import Path

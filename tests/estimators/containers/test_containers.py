@@ -4,8 +4,6 @@ Each container of ``every_container.py`` is given to each method that takes rows
 are those for the same values in lists.
 """
 
-from __future__ import annotations
-
 import copy
 import functools
 import types

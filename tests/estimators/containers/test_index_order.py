@@ -1,7 +1,5 @@
 """Labels and weights whose index has another order than that of the rows are told of."""
 
-from __future__ import annotations
-
 import copy
 import functools
 import warnings

@@ -1,8 +1,6 @@
 """The rules of a file are annotations: what fits each, and in which words anything else is
 refused."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple

@@ -1,7 +1,5 @@
 """A file that is not whole, not ours or not of our time: refused, and in which words."""
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

@@ -1,7 +1,5 @@
 """Models are saved to and loaded from open files, too."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

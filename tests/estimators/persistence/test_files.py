@@ -1,7 +1,5 @@
 """save and load: the same model bit for bit, in a file that is replaced whole or not at all."""
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

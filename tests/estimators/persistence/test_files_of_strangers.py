@@ -1,7 +1,5 @@
 """A file that is whole by its checksum may still say anything: it is refused before it is used."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import subprocess

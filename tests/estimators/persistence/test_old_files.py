@@ -4,8 +4,6 @@
 averaged over several fits.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Smooth functions in a model file: read back as they were, and refused where they do not fit."""
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np

@@ -1,7 +1,5 @@
 """alpha="auto": from the tally alone, or by the leave-one-out log-loss of rows."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import warnings

@@ -1,8 +1,6 @@
 """The mean of several fits is one sum of tables: it is read, kept, updated and left from as
 each of them is."""
 
-from __future__ import annotations
-
 import copy
 import io
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Calibration on leave-one-out predictions: what is fitted, and what it does to probabilities."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

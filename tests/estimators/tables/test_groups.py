@@ -1,7 +1,5 @@
 """Rows that belong together are left out together, wherever rows are left out."""
 
-from __future__ import annotations
-
 import inspect
 
 import numpy as np

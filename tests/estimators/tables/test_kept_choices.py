@@ -2,8 +2,6 @@
 change; the best class is that of the joint log-likelihood.
 """
 
-from __future__ import annotations
-
 import copy
 import io
 import pickle

@@ -1,7 +1,5 @@
 """The laws of the models of tables over every family, weight, missing value and edge."""
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np

@@ -1,7 +1,5 @@
 """LazyNaiveBayes answers as a NaiveBayes that had been fitted at that moment would."""
 
-from __future__ import annotations
-
 import datetime
 
 import duckdb

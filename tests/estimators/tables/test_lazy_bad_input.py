@@ -1,7 +1,5 @@
 """Names and values that try to be SQL, and sources, columns and parameters that are wrong."""
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
 import subprocess

@@ -1,7 +1,5 @@
 """The database in memory in which LazyNaiveBayes counts frames and files."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

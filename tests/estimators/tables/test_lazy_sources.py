@@ -1,7 +1,5 @@
 """LazyNaiveBayes reads files, databases and its own database as NaiveBayes reads the same rows."""
 
-from __future__ import annotations
-
 import datetime
 import gzip
 import json

@@ -2,8 +2,6 @@
 would.
 """
 
-from __future__ import annotations
-
 import copy
 import pickle
 import random

@@ -4,8 +4,6 @@ Numbers and strings of one column are counted side by side, and what the column 
 when it is read: neither order, batches, merging nor forgetting matter.
 """
 
-from __future__ import annotations
-
 import copy
 import datetime
 import warnings

@@ -1,7 +1,5 @@
 """NaiveBayes: one classifier for a table; its declarations by column, level and type."""
 
-from __future__ import annotations
-
 import datetime
 import decimal
 import fractions

@@ -1,7 +1,5 @@
 """Types and columns that come in any order: one model, or one refusal, from every way to learn."""
 
-from __future__ import annotations
-
 import datetime
 import itertools
 from fractions import Fraction

@@ -4,8 +4,6 @@ The outcomes are those of the table in docs/decisions/0007-tables.md. Where a ta
 refused, the model stays as it was.
 """
 
-from __future__ import annotations
-
 import copy
 import datetime
 import decimal

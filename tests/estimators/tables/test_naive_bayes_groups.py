@@ -1,7 +1,5 @@
 """Groups of columns: those that count together, and correlated numbers."""
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np

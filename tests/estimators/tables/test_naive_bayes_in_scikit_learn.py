@@ -1,8 +1,6 @@
 """NaiveBayes inside scikit-learn's tools, with tables whose columns are strings, numbers and
 missing values."""
 
-from __future__ import annotations
-
 import joblib
 import numpy as np
 import pandas as pd

@@ -6,8 +6,6 @@ one order, and to rounding where moments about different origins were added. On 
 it is the classifier of that kind.
 """
 
-from __future__ import annotations
-
 import datetime
 import io
 

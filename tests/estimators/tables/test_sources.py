@@ -1,8 +1,6 @@
 """fit(source, "target"): the model of rows that are read part by part is that of the rows as a
 frame."""
 
-from __future__ import annotations
-
 import json
 import warnings
 

@@ -1,7 +1,5 @@
 """A column of text in a model of a table, plain or weighted; and which columns are prose."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import warnings

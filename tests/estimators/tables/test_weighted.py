@@ -1,7 +1,5 @@
 """WeightedNaiveBayes: what is learned, what stays exact, and what it tells."""
 
-from __future__ import annotations
-
 import copy
 import datetime
 import pickle

@@ -2,8 +2,6 @@
 copies, and whether they are asked for one by one.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import warnings
 from fractions import Fraction

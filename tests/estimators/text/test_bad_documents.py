@@ -4,8 +4,6 @@ TextNB takes documents without a single term, where scikit-learn has an empty vo
 with others, and predicts the class shares. n-grams of less than one token are refused everywhere.
 """
 
-from __future__ import annotations
-
 import pickle
 import re
 

@@ -1,7 +1,5 @@
 """CountVectorizer and the transformer of its counts beside scikit-learn's."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys

@@ -2,8 +2,6 @@
 interrupts.
 """
 
-from __future__ import annotations
-
 import _thread
 import copy
 import functools

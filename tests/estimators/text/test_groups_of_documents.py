@@ -1,7 +1,5 @@
 """Documents that belong together are left out together, wherever documents are left out."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

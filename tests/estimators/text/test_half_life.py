@@ -1,7 +1,5 @@
 """Documents that fade: each one that is learned takes a share of all weights before it."""
 
-from __future__ import annotations
-
 import copy
 import io
 import pickle

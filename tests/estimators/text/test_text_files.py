@@ -1,7 +1,5 @@
 """A classifier of documents in a file: the same model afterwards, and nothing else gets in."""
 
-from __future__ import annotations
-
 import io
 import warnings
 

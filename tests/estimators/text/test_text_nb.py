@@ -1,7 +1,5 @@
 """The classifier of documents: its counts, predictions, weights and explanations."""
 
-from __future__ import annotations
-
 import copy
 from collections import Counter
 from dataclasses import replace

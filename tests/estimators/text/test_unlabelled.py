@@ -1,7 +1,5 @@
 """TextNB with documents that have no label: which they are, what is counted, what is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl

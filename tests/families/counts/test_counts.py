@@ -1,7 +1,5 @@
 """Columns of counts: Poisson, negative binomials and their sizes."""
 
-from __future__ import annotations
-
 from decimal import Decimal, localcontext
 
 import numpy as np

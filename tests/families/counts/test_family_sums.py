@@ -2,8 +2,6 @@
 multinomial.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import mpmath as mp

@@ -1,8 +1,6 @@
 """alpha=a is short for a Dirichlet of strength a·N_j: its mean, and the mode of from_mode; "mle"
 uses neither and cannot estimate from nothing."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Bins and cells: where columns are cut, and what a cell says with and without a row."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 

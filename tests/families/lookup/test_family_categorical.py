@@ -1,7 +1,5 @@
 """Categorical and the class prior: equations (9) to (12) of article 1 in docs/origin.md."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

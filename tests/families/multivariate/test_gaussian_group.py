@@ -1,7 +1,5 @@
 """Gaussians with a full covariance: estimates, densities, floors and priors, beside scipy.stats."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import optimize

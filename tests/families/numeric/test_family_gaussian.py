@@ -1,7 +1,5 @@
 """Gaussian: means, variances and what is added to them, and transforms."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

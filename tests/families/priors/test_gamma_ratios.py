@@ -1,7 +1,5 @@
 """Ratios of Gamma functions against mpmath, where float64 logarithms of Gamma have lost them."""
 
-from __future__ import annotations
-
 import itertools
 
 import mpmath as mp

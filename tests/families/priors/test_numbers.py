@@ -1,8 +1,6 @@
 """Gamma and normal-inverse-gamma priors, and Poisson and Gaussian under them, against scipy.stats,
 mpmath, numerical integration and numerical optimisation."""
 
-from __future__ import annotations
-
 import math
 
 import mpmath as mp

@@ -1,7 +1,5 @@
 """Dirichlet and Beta against exact fractions, mpmath, scipy.stats and predictions in sequence."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """A negative binomial as one of the families that a column of numbers is read as by itself."""
 
-from __future__ import annotations
-
 import copy
 import io
 import pickle

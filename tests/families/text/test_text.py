@@ -1,7 +1,5 @@
 """Text as a column: its options, what it says by hand, and what is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS

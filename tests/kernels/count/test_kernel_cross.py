@@ -1,7 +1,5 @@
 """Cross moments, their arithmetic, and triangular scores, against exact or plain twins."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Labels and strings to codes, from every layout, against their twins."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pyarrow as pa

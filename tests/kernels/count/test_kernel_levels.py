@@ -1,7 +1,5 @@
 """Counting level codes and grid cells, against their twins."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse

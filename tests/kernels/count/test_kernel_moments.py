@@ -1,7 +1,5 @@
 """Moments about an origin, dense and sparse, and their arithmetic, against exact twins."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

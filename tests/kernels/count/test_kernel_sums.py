@@ -1,7 +1,5 @@
 """Sums and moments of features by class, dense and sparse, against their exact twins."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse

@@ -1,7 +1,5 @@
 """The kernels for documents, beside their slow twins."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

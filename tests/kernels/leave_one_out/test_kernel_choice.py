@@ -1,7 +1,5 @@
 """The choice of the family of a column of numbers: compiled, and as NumPy makes it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

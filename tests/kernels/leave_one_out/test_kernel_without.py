@@ -1,7 +1,5 @@
 """Leave-one-out kernels beside their twins, on any threads and with every instruction set."""
 
-from __future__ import annotations
-
 from functools import cache, partial
 
 import numpy as np

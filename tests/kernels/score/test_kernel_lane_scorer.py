@@ -1,7 +1,5 @@
 """Scores of dense rows, level codes and sparse rows, bit for bit as their twins."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse

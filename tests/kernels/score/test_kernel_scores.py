@@ -1,7 +1,5 @@
 """Bins, tables of counts, numbers beside atoms and posteriors, against their twins."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The text kernel against Python's re and str.lower, for every code point and for hostile text."""
 
-from __future__ import annotations
-
 import os
 import re
 import unicodedata

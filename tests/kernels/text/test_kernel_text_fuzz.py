@@ -4,8 +4,6 @@ or refused by an exception, and ``make sanitize`` sees what a wrong read or writ
 ``FUZZ=100`` in the environment does a hundred times as much, ``FUZZ_SEED=7`` something else.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 from itertools import product

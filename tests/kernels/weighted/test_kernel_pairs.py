@@ -1,7 +1,5 @@
 """Kernels for pairs of columns and for learning weights, beside their NumPy twins."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

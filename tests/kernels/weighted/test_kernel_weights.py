@@ -1,7 +1,5 @@
 """Kernels for weights, corrections and cells, beside their NumPy twins."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

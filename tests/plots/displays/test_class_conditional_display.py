@@ -1,7 +1,5 @@
 """p(x | class) of one column and of two; pair plots and joint plots."""
 
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest

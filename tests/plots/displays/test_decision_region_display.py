@@ -1,7 +1,5 @@
 """Regions and shares have what is predicted there."""
 
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd

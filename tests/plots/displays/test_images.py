@@ -4,8 +4,6 @@ After a change that is meant, write them anew, and look at them:
 ``PYTHONPATH=tests python -m plots.displays.test_images``.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import matplotlib as mpl

@@ -1,7 +1,5 @@
 """Rulers and waterfalls: points, bars and numbers are what the model says."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import matplotlib.pyplot as plt

@@ -1,7 +1,5 @@
 """Beliefs about a parameter, and the class prior."""
 
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest

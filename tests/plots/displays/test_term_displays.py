@@ -1,7 +1,5 @@
 """Weights, terms of text, cells, missing values and learning curves: numbers are the model's."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

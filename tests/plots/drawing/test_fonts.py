@@ -1,7 +1,5 @@
 """Names in any script: drawn where a font has them, escaped where none has, never a warning."""
 
-from __future__ import annotations
-
 import matplotlib as mpl
 import numpy as np
 import pytest

@@ -1,8 +1,6 @@
 """A standalone Spark cluster for tests: a master and workers on the loopback address, on ports that
 are free, each ended by its process number."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """Rows with columns of every type that Spark has for scalars, under names that need quotes."""
 
-from __future__ import annotations
-
 import datetime
 import decimal
 

@@ -1,8 +1,6 @@
 """A cluster that repeats tasks, runs some twice, or loses a worker in the middle of a count gives
 the tally of one that does not."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

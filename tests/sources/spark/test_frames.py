@@ -2,8 +2,6 @@
 what is wrong with one is said in one message.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 import sys

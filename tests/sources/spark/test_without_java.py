@@ -4,8 +4,6 @@ Nothing in tallybayes starts a session: what a person reads is Spark's own messa
 docs/scale.md explains. The rest of the package does not need Java, its code for Spark included.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Cells: one rule for ties, and sums over neighbours."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

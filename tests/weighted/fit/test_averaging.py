@@ -1,7 +1,5 @@
 """Models averaged over fits without a part of the rows."""
 
-from __future__ import annotations
-
 import threading
 from itertools import product
 

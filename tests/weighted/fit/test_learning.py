@@ -1,7 +1,5 @@
 """Learning weights, pairs and corrections: rules, shrinkage, input at the edges."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import combinations
 

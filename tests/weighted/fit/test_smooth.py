@@ -1,7 +1,5 @@
 """Smooth functions beside the fits: what they learn, when there are none, and what stays exact."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

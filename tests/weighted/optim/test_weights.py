@@ -1,7 +1,5 @@
 """Weights: the least of a convex function, whichever way it is found."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import example, given, settings

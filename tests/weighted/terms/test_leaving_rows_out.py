@@ -1,7 +1,5 @@
 """Leave-one-out: the scores of a row are those of a model counted without it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

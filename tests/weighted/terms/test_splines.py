@@ -1,7 +1,5 @@
 """Smooth functions of cells: splines of ranks, and what a column or a pair has of them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """``--group COLUMN`` of a model of text: its documents are left out together."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """The figures that fit prints are those of rows that took part in no choice."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq

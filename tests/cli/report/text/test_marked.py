@@ -1,7 +1,5 @@
 """Marks in a document: their nats are those of the terms, and the terminal is not steered."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
