@@ -12,12 +12,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import tallybayes
+from estimators.cases import ALL as ARRAYS
 from tallybayes import (
-    BernoulliNB,
     CategoricalNB,
-    ComplementNB,
     GaussianNB,
-    MultinomialNB,
     NaiveBayes,
     WeightedNaiveBayes,
     leave_one_out,
@@ -25,7 +23,6 @@ from tallybayes import (
 from tallybayes.families import Binned, Categorical, Gaussian, Multinomial, Poisson
 from tallybayes.tally import CrossMoments, GridCounts, LevelCounts, Moments
 
-ARRAYS = [BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB]
 HOSTILE = [0.0, 1.0, 1.0, 2.5, -3.0, 0.1, 7.0, 7.0, 1e8, -1e9, 999_999_999.0, 1e12, 1e-9]
 
 

@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import KFold
 
+from estimators.cases import ALL as ARRAYS
 from tallybayes import (
     BernoulliNB,
     CategoricalNB,
@@ -342,9 +343,6 @@ def test_the_only_row_of_an_absent_level_beside_a_heavy_row(kind, light):
         x["a"] = x["a"].map({0: None, 1: "present"})
     found = leave_one_out(model.fit(x, y, w), x, y, w)
     np.testing.assert_array_equal(found[1], [-np.inf, 0.0])
-
-
-ARRAYS = [GaussianNB, MultinomialNB, BernoulliNB, ComplementNB, CategoricalNB]
 
 
 @odd_rows

@@ -13,18 +13,14 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
+from estimators.cases import ALL as ARRAYS
 from tallybayes import (
-    BernoulliNB,
-    CategoricalNB,
-    ComplementNB,
     GaussianNB,
-    MultinomialNB,
     NaiveBayes,
     WeightedNaiveBayes,
 )
 from tallybayes.estimators.base import LOCK
 
-ARRAYS = [GaussianNB, MultinomialNB, ComplementNB, BernoulliNB, CategoricalNB]
 TABLES = [NaiveBayes, WeightedNaiveBayes]
 
 of_few_rows = pytest.mark.filterwarnings("ignore::tallybayes.errors.TallyWarning")
