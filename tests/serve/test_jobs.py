@@ -170,8 +170,9 @@ def test_a_job_that_ends_otherwise_says_how(tmp_path, monkeypatch, capfd):
         working.run(time.sleep, 60)
     monkeypatch.setattr(jobs, "MAX_SECONDS", 60.0)
     threading.Timer(0.2, working.close).start()  # as the end of the service does
-    with pytest.raises(Refused, match="was ended"):
-        working.run(time.sleep, 60)
+    for _ in range(2):
+        with pytest.raises(Refused, match="was ended"):
+            working.run(time.sleep, 60)
 
 
 def test_the_model_of_counts_is_never_stale(storing):

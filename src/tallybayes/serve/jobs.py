@@ -89,6 +89,7 @@ class Jobs:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._process: Any = None
+        self._closed = False
 
     def run(self, job: Callable[..., Any], *given: Any) -> Any:
         """Do a job, and wait for it.
@@ -139,6 +140,8 @@ class Jobs:
             with sender:
                 process.start()
             self._process = process
+            if self._closed:
+                process.kill()
             try:
                 if not receiver.poll(MAX_SECONDS):
                     raise Refused(
@@ -154,7 +157,8 @@ class Jobs:
                 process.join()
 
     def close(self) -> None:
-        """End the job that runs."""
+        """End the job that runs, and those that come."""
+        self._closed = True
         process = self._process
         if process is not None:
             process.kill()
