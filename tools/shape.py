@@ -182,11 +182,12 @@ class Module:
 
     @property
     def public(self) -> set[str]:
-        """The names of its ``__all__``; where that is computed, those imported as themselves."""
+        """The names of its ``__all__``; where that is computed, of ``_HOME`` or the imports."""
         for node in self.tree.body:
-            if not isinstance(node, ast.Assign) or getattr(node.targets[0], "id", "") != "__all__":
+            if not isinstance(node, ast.Assign):
                 continue
-            if isinstance(node.value, ast.List | ast.Tuple):
+            listed = getattr(node.targets[0], "id", "") in {"__all__", "_HOME"}
+            if listed and isinstance(node.value, ast.List | ast.Tuple | ast.Dict):
                 return set(ast.literal_eval(node.value))
         froms = (node for node in self.tree.body if isinstance(node, ast.ImportFrom))
         return {alias.name for node in froms for alias in node.names if alias.name == alias.asname}

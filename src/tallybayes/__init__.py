@@ -62,47 +62,7 @@ _HOME = {
     "update": "tallybayes.bayes",
 }
 
-__all__ = [
-    "BernoulliNB",
-    "CategoricalNB",
-    "ComplementNB",
-    "CostClassifier",
-    "GaussianNB",
-    "Hierarchy",
-    "LazyNaiveBayes",
-    "MultiLabel",
-    "MultinomialNB",
-    "NaiveBayes",
-    "Schema",
-    "TextNB",
-    "WeightedNaiveBayes",
-    "Window",
-    "__version__",
-    "bayes_rule",
-    "collect",
-    "compare",
-    "comparison_report",
-    "cross_validate",
-    "csv",
-    "doctor",
-    "documents",
-    "files",
-    "get_num_threads",
-    "labelled",
-    "leave_one_out",
-    "load",
-    "on_progress",
-    "open_model",
-    "register_family",
-    "register_sklearn_onnx",
-    "rows",
-    "set_num_threads",
-    "set_progress",
-    "sql",
-    "sql_dialects",
-    "table",
-    "update",
-]
+__all__ = sorted(["__version__", *_HOME])
 
 
 def __getattr__(name: str) -> Any:

@@ -35,54 +35,33 @@ _HOME = {
     "register_family": "tallybayes.families.registry",
 }
 
-__all__ = [
-    "Bernoulli",
-    "Beta",
-    "Binned",
-    "Categorical",
-    "ClassPrior",
-    "Complement",
-    "Dirichlet",
-    "Family",
-    "Gamma",
-    "Gaussian",
-    "LevelFamily",
-    "Multinomial",
-    "NegativeBinomial",
-    "NormalInverseGamma",
-    "NormalInverseWishart",
-    "NumberDensity",
-    "NumberFamily",
-    "NumberLaw",
-    "Poisson",
-    "Smooth",
-    "Text",
-    "family_names",
-    "family_of_text",
-    "register_family",
-]
+__all__ = sorted(_HOME)
 
 if TYPE_CHECKING:
-    from tallybayes.families.bernoulli import Bernoulli
-    from tallybayes.families.binned import Binned, Smooth
-    from tallybayes.families.categorical import Categorical
-    from tallybayes.families.contract import Family, LevelFamily, NumberDensity, NumberFamily
-    from tallybayes.families.gaussian import Gaussian
-    from tallybayes.families.multinomial import Complement, Multinomial
-    from tallybayes.families.named import family_of_text
-    from tallybayes.families.negative_binomial import NegativeBinomial
-    from tallybayes.families.poisson import Poisson
-    from tallybayes.families.priors import (
-        Beta,
-        ClassPrior,
-        Dirichlet,
-        Gamma,
-        NormalInverseGamma,
-        NormalInverseWishart,
-    )
-    from tallybayes.families.registry import family_names, register_family
-    from tallybayes.families.text import Text
-    from tallybayes.score import NumberLaw
+    from tallybayes.families.bernoulli import Bernoulli as Bernoulli
+    from tallybayes.families.binned import Binned as Binned
+    from tallybayes.families.binned import Smooth as Smooth
+    from tallybayes.families.categorical import Categorical as Categorical
+    from tallybayes.families.contract import Family as Family
+    from tallybayes.families.contract import LevelFamily as LevelFamily
+    from tallybayes.families.contract import NumberDensity as NumberDensity
+    from tallybayes.families.contract import NumberFamily as NumberFamily
+    from tallybayes.families.gaussian import Gaussian as Gaussian
+    from tallybayes.families.multinomial import Complement as Complement
+    from tallybayes.families.multinomial import Multinomial as Multinomial
+    from tallybayes.families.named import family_of_text as family_of_text
+    from tallybayes.families.negative_binomial import NegativeBinomial as NegativeBinomial
+    from tallybayes.families.poisson import Poisson as Poisson
+    from tallybayes.families.priors import Beta as Beta
+    from tallybayes.families.priors import ClassPrior as ClassPrior
+    from tallybayes.families.priors import Dirichlet as Dirichlet
+    from tallybayes.families.priors import Gamma as Gamma
+    from tallybayes.families.priors import NormalInverseGamma as NormalInverseGamma
+    from tallybayes.families.priors import NormalInverseWishart as NormalInverseWishart
+    from tallybayes.families.registry import family_names as family_names
+    from tallybayes.families.registry import register_family as register_family
+    from tallybayes.families.text import Text as Text
+    from tallybayes.score import NumberLaw as NumberLaw
 
 
 def __getattr__(name: str) -> Any:

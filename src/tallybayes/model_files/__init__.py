@@ -21,27 +21,19 @@ _HOME = {
     "open_model": "tallybayes.model_files.opening",
 }
 
-__all__ = [
-    "ChosenRows",
-    "DocumentFile",
-    "Figures",
-    "LabelFile",
-    "ReadBy",
-    "TableFile",
-    "estimate",
-    "evaluate",
-    "need_columns",
-    "open_model",
-]
+__all__ = sorted(_HOME)
 
 if TYPE_CHECKING:
-    from tallybayes.estimators.read_by import ReadBy
-    from tallybayes.model_files.base import ChosenRows, need_columns
-    from tallybayes.model_files.documents import DocumentFile
-    from tallybayes.model_files.figures import Figures, estimate, evaluate
-    from tallybayes.model_files.labels import LabelFile
-    from tallybayes.model_files.opening import open_model
-    from tallybayes.model_files.tables import TableFile
+    from tallybayes.estimators.read_by import ReadBy as ReadBy
+    from tallybayes.model_files.base import ChosenRows as ChosenRows
+    from tallybayes.model_files.base import need_columns as need_columns
+    from tallybayes.model_files.documents import DocumentFile as DocumentFile
+    from tallybayes.model_files.figures import Figures as Figures
+    from tallybayes.model_files.figures import estimate as estimate
+    from tallybayes.model_files.figures import evaluate as evaluate
+    from tallybayes.model_files.labels import LabelFile as LabelFile
+    from tallybayes.model_files.opening import open_model as open_model
+    from tallybayes.model_files.tables import TableFile as TableFile
 
 
 def __getattr__(name: str) -> Any:

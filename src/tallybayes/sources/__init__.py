@@ -31,43 +31,28 @@ _HOME = {
     "shown_path": "tallybayes.sources.databases",
 }
 
-__all__ = [
-    "FORMATS",
-    "DocumentSource",
-    "Layout",
-    "Rows",
-    "Spelling",
-    "holds_data",
-    "is_database",
-    "is_model",
-    "is_remote",
-    "is_url",
-    "kind_of_input",
-    "need_apart",
-    "need_data",
-    "need_folder",
-    "need_model",
-    "open_rows",
-    "read_once",
-    "replacing",
-    "shown_path",
-]
+__all__ = sorted(_HOME)
 
 if TYPE_CHECKING:
-    from tallybayes.replacing import replacing
-    from tallybayes.sources.databases import is_url, shown_path
-    from tallybayes.sources.document_source import DocumentSource
-    from tallybayes.sources.documents import kind_of_input
-    from tallybayes.sources.files import holds_data, is_database
-    from tallybayes.sources.opening import FORMATS, is_remote, read_once
-    from tallybayes.sources.options import Layout, Spelling, need_apart
-    from tallybayes.sources.places import (
-        is_model,
-        need_data,
-        need_folder,
-        need_model,
-    )
-    from tallybayes.sources.reading import Rows, open_rows
+    from tallybayes.replacing import replacing as replacing
+    from tallybayes.sources.databases import is_url as is_url
+    from tallybayes.sources.databases import shown_path as shown_path
+    from tallybayes.sources.document_source import DocumentSource as DocumentSource
+    from tallybayes.sources.documents import kind_of_input as kind_of_input
+    from tallybayes.sources.files import holds_data as holds_data
+    from tallybayes.sources.files import is_database as is_database
+    from tallybayes.sources.opening import FORMATS as FORMATS
+    from tallybayes.sources.opening import is_remote as is_remote
+    from tallybayes.sources.opening import read_once as read_once
+    from tallybayes.sources.options import Layout as Layout
+    from tallybayes.sources.options import Spelling as Spelling
+    from tallybayes.sources.options import need_apart as need_apart
+    from tallybayes.sources.places import is_model as is_model
+    from tallybayes.sources.places import need_data as need_data
+    from tallybayes.sources.places import need_folder as need_folder
+    from tallybayes.sources.places import need_model as need_model
+    from tallybayes.sources.reading import Rows as Rows
+    from tallybayes.sources.reading import open_rows as open_rows
 
 
 def __getattr__(name: str) -> Any:
