@@ -27,14 +27,14 @@ import pandas as pd
 import tallybayes
 from benchmarks.accuracy.data import all_data_sets
 from benchmarks.machine import machine_record
-from benchmarks.pages import heading, recorded_command, write_page
+from benchmarks.pages import RESULTS, heading, recorded_command, write_page
 from benchmarks.text.labelled import SETS
 from tallybayes import NaiveBayes, TextNB, WeightedNaiveBayes
 from tallybayes.tokens.analyzer import MARKS
 
 __all__ = ["main"]
 
-RESULTS = Path(__file__).resolve().parent / "results" / "back-ends.md"
+RESULT = RESULTS / "back-ends.md"
 ROUNDS, TIMED = 25, 2000  # runs over the first rows
 SPEED = {"Python": 20.0, "JavaScript": 5.0}
 """The bars for a row of the Adult table, in µs."""
@@ -245,7 +245,7 @@ def main(argv: list[str]) -> int:
         description="µs a row and sizes of models in ONNX, Python, JavaScript and SQL, on the "
         "Adult table and on messages. The exit code is 1 if an answer was wrong.",
     )
-    options.add_argument("--output", type=Path, default=RESULTS, metavar="FILE")
+    options.add_argument("--output", type=Path, default=RESULT, metavar="FILE")
     asked = options.parse_args(argv)
     node = shutil.which("node")
     if node is None:

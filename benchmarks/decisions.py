@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,13 +12,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from benchmarks.accuracy.data import DataSet, NoData, all_data_sets
-from benchmarks.bayes.page import Page
+from benchmarks.bayes.page import Page, options_of
 from benchmarks.machine import machine_record
-from benchmarks.pages import recorded_command
+from benchmarks.pages import say, yes_or_no
 
 __all__ = ["main"]
 
-RESULTS = Path(__file__).resolve().parent / "results"
 COVERAGES = (0.8, 0.9, 0.95)
 MAX_ROWS = 1500
 MIN_CLASS_ROWS = 50
@@ -33,11 +29,6 @@ FALSE_GOOD, FALSE_BAD = 5.0, 1.0  # of German credit, by those who published it
 
 Array = NDArray[np.float64]
 Make = Callable[[], Any]
-
-
-def say(text: str) -> None:
-    """Progress, on standard error."""
-    print(text, file=sys.stderr, flush=True)
 
 
 def models() -> dict[str, Make]:
@@ -253,11 +244,6 @@ def search_differs(n: int, seed: int = 0) -> int:
 
 
 # ---- the page ------------------------------------------------------------------------------------
-def yes_or_no(met: bool) -> str:
-    """A verdict, to read."""
-    return "yes" if met else "**no**"
-
-
 def page_of(record: dict[str, Any], n_folds: int) -> Page:
     """The page of all results."""
     verdicts, tables = [], []
@@ -362,13 +348,12 @@ def main(argv: list[str]) -> int:
     int
         0; 1 where data is missing.
     """
-    options = argparse.ArgumentParser(
-        prog="python -m benchmarks decisions",
-        description="Coverage and size of prediction sets, and the cost of decisions.",
-        epilog="Data sets are looked for in the folder that TALLYBAYES_DATA names.",
+    options = options_of(
+        "decisions",
+        "Coverage and size of prediction sets, and the cost of decisions.",
+        "Data sets are looked for in the folder that TALLYBAYES_DATA names.",
+        "four sets",
     )
-    options.add_argument("--quick", action="store_true", help="four sets; nothing is written")
-    options.add_argument("--output", type=Path, metavar="FOLDER", help="default: the results")
     given = options.parse_args(argv)
     machine = machine_record()
     warnings.simplefilter("ignore")
@@ -399,8 +384,6 @@ def main(argv: list[str]) -> int:
         "search": search_differs(problems),
         "problems": problems,
     }
-    folder = None if given.quick and given.output is None else given.output or RESULTS
     page = page_of(record, n_folds)
-    command = recorded_command("decisions", argv)
-    page.publish(folder, command, machine, "Quick run" if given.quick else "")
+    page.publish_run(argv, given, machine)
     return 1 if missing else 0

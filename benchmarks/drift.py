@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
@@ -17,10 +16,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from benchmarks.accuracy.data import FOLDER, NoData, all_data_sets
-from benchmarks.bayes.page import Page
-from benchmarks.decisions import RESULTS, say, yes_or_no
+from benchmarks.bayes.page import Page, options_of
 from benchmarks.machine import machine_record
-from benchmarks.pages import recorded_command
+from benchmarks.pages import say, yes_or_no
 
 __all__ = ["main"]
 
@@ -455,16 +453,15 @@ def main(argv: list[str]) -> int:
     int
         0; 1 where data is missing or a figure is wrong.
     """
-    options = argparse.ArgumentParser(
-        prog="python -m benchmarks drift",
-        description="Figures of drift against rows, alarms, power, and class shares from margins.",
-        epilog=f"Data sets are looked for in the folder that {FOLDER} names. {EVIDENTLY} names a "
+    options = options_of(
+        "drift",
+        "Figures of drift against rows, alarms, power, and class shares from margins.",
+        f"Data sets are looked for in the folder that {FOLDER} names. {EVIDENTLY} names a "
         "Python that has evidently.",
+        "two sets",
     )
     options.add_argument("--draws", type=int, default=1000, metavar="N", help="random halves")
     options.add_argument("--share-draws", type=int, default=100, metavar="N", help="of shares")
-    options.add_argument("--quick", action="store_true", help="two sets; nothing is written")
-    options.add_argument("--output", type=Path, metavar="FOLDER", help="default: the results")
     given = options.parse_args(argv)
     machine = machine_record()
     warnings.simplefilter("ignore")
@@ -492,8 +489,6 @@ def main(argv: list[str]) -> int:
     record["silence"] = each("halves", names, lambda n: silence(n, given.draws))
     say("  Adult, beside evidently")
     record["beside"] = beside_evidently()
-    folder = None if given.quick and given.output is None else given.output or RESULTS
-    command = recorded_command("drift", argv)
-    page_of(record).publish(folder, command, machine, "Quick run" if given.quick else "")
+    page_of(record).publish_run(argv, given, machine)
     wrong = any(f[k] > MAX_DIFFERENCE for f in record["figures"] for k in ("psi", "js", "p"))
     return 1 if missing or wrong else 0

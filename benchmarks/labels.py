@@ -24,13 +24,12 @@ from sklearn.svm import LinearSVC
 from benchmarks.bayes.page import Page
 from benchmarks.machine import machine_record
 from benchmarks.memory import PeakMeter
-from benchmarks.pages import recorded_command
+from benchmarks.pages import RESULTS, recorded_command, yes_or_no
 from benchmarks.text.labelled import SETS as CORPORA
 from tallybayes import BernoulliNB, Hierarchy, MultiLabel, MultinomialNB, TextNB
 
 __all__ = ["main"]
 
-RESULTS = Path(__file__).resolve().parent / "results"
 MANY = 1_000_000
 SPEEDUP, WITHIN, SHARE = 10.0, 0.02, 0.95
 SETS = {  # words, labels, words a document, share of words of the background, labels a document
@@ -234,11 +233,6 @@ def main(argv: list[str]) -> int:
     return 0 if record.get("speed", {}).get("difference", 0.0) < 1e-12 else 1
 
 
-def yes(met: bool) -> str:
-    """A verdict, to read."""
-    return "yes" if met else "**no**"
-
-
 def as_page(record: dict[str, Any]) -> Page:
     """The page."""
     verdicts, tables = [], []
@@ -248,7 +242,7 @@ def as_page(record: dict[str, Any]) -> Page:
         verdicts.append(
             f"- 500 labels, 20,000 documents: `fit` takes {of['fit']:.2f} s of processor time, "
             f"OneVsRestClassifier(BernoulliNB) {of['their_fit']:.2f} s, {times:.0f} times as much "
-            f"(at least {SPEEDUP:g}: {yes(times >= SPEEDUP)}). `predict_proba` of 2,000: "
+            f"(at least {SPEEDUP:g}: {yes_or_no(times >= SPEEDUP)}). `predict_proba` of 2,000: "
             f"{of['predict']:.2f} s and {of['their_predict']:.2f} s. Probabilities differ by at "
             f"most {of['difference']:.1g}."
         )
@@ -258,7 +252,7 @@ def as_page(record: dict[str, Any]) -> Page:
             f"- 10,000 labels, {of['documents']:,.0f} documents, 50,000 words: `fit` takes "
             f"{of['fit']:.1f} s and {of['peak'] / 1e9:.2f} GB at most; the tally of labels is "
             f"{of['tally'] / 1e6:,.0f} MB, where a dense table would be {of['dense'] / 1e9:.1f} GB "
-            f"(sparse: {yes(of['peak'] < of['dense'])}). `top(5)` of 100 documents: "
+            f"(sparse: {yes_or_no(of['peak'] < of['dense'])}). `top(5)` of 100 documents: "
             f"{of['top']:.1f} s."
         )
     if "quality" in record:
@@ -266,7 +260,7 @@ def as_page(record: dict[str, Any]) -> Page:
         for name, of in record["quality"].items():
             met = of["ours"] > of["multinomial"] and of["ours"] >= of["svc"] - WITHIN
             figures = [f"{of[key]:.3f}" for key in ("ours", "plain", "multinomial", "svc")]
-            rows.append([name, *figures, yes(met)])
+            rows.append([name, *figures, yes_or_no(met)])
         head = ["set", "F1 thresholds", "threshold .5", "one-vs-rest MultinomialNB", "LinearSVC"]
         about = (
             "Micro-F1 on generated documents with planted labels. The bar: above one-vs-rest "
@@ -278,7 +272,7 @@ def as_page(record: dict[str, Any]) -> Page:
         share = of["tree"] / of["flat"]
         verdicts.append(
             f"- 20 Newsgroups as a tree, 10 documents a leaf: log-loss {of['tree']:.3f}, flat "
-            f"{of['flat']:.3f}: {share:.2f} of it (at most {SHARE:g}: {yes(share <= SHARE)})."
+            f"{of['flat']:.3f}: {share:.2f} of it (at most {SHARE:g}: {yes_or_no(share <= SHARE)})."
         )
     title = "Many labels a row, and classes in a tree"
     return Page("labels", title, verdicts, tables, record)

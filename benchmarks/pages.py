@@ -9,9 +9,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["heading", "recorded_command", "write_page"]
+__all__ = ["RESULTS", "heading", "recorded_command", "say", "write_page", "yes_or_no"]
 
+RESULTS = Path(__file__).resolve().parent / "results"
 OUTPUT = "--output"
+
+
+def say(text: str, end: str = "\n") -> None:
+    """Progress, on standard error."""
+    print(text, end=end, file=sys.stderr, flush=True)
+
+
+def yes_or_no(met: bool) -> str:
+    """A verdict, to read."""
+    return "yes" if met else "**no**"
 
 
 def recorded_command(benchmark: str, argv: Sequence[str]) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import math
 import os
 import sys
 import warnings
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -17,13 +15,12 @@ from numpy.typing import NDArray
 from scipy.stats import beta, chisquare
 
 from benchmarks.accuracy.data import NoData, all_data_sets
-from benchmarks.bayes.page import Page
+from benchmarks.bayes.page import Page, options_of
 from benchmarks.machine import machine_record
-from benchmarks.pages import recorded_command
+from benchmarks.pages import say, yes_or_no
 
 __all__ = ["main"]
 
-RESULTS = Path(__file__).resolve().parent / "results"
 DRAWS, PAIRS = 1_000_000, 10_000
 EDGES = {
     "age": [25, 30, 35, 40, 45, 50, 60],
@@ -38,11 +35,6 @@ N_DRAWS = 10
 MAX_LOSS, MAX_HARM, MAX_AT_LITTLE = 0.01, 0.01, 0.50
 
 Array = NDArray[np.float64]
-
-
-def say(text: str) -> None:
-    """Progress, on standard error."""
-    print(text, file=sys.stderr, flush=True)
 
 
 # ---- the noise, and an attack on it --------------------------------------------------------------
@@ -245,11 +237,6 @@ def peer(frame: pd.DataFrame) -> dict[str, Any]:
 
 
 # ---- the page ------------------------------------------------------------------------------------
-def yes_or_no(met: bool) -> str:
-    """A verdict, to read."""
-    return "yes" if met else "**no**"
-
-
 def page_of(record: dict[str, Any]) -> Page:
     """The page of all results."""
     verdicts, tables = [], []
@@ -319,13 +306,12 @@ def main(argv: list[str]) -> int:
     int
         0; 1 where data is missing.
     """
-    options = argparse.ArgumentParser(
-        prog="python -m benchmarks privacy",
-        description="The noise of released counts, an attack on it, and what is read of them.",
-        epilog="Adult is looked for in the folder that TALLYBAYES_DATA names.",
+    options = options_of(
+        "privacy",
+        "The noise of released counts, an attack on it, and what is read of them.",
+        "Adult is looked for in the folder that TALLYBAYES_DATA names.",
+        "few draws",
     )
-    options.add_argument("--quick", action="store_true", help="few draws; nothing is written")
-    options.add_argument("--output", type=Path, metavar="FOLDER", help="default: the results")
     given = options.parse_args(argv)
     machine = machine_record()
     warnings.simplefilter("ignore")
@@ -349,7 +335,5 @@ def main(argv: list[str]) -> int:
     for how, share in (("discrete Laplace", 1), ("discrete Gaussian", 1), ("in shares", 50)):
         say(f"  draws: {how}")
         record["draws"].append(draws_of(how, n // share))
-    folder = None if given.quick and given.output is None else given.output or RESULTS
-    command = recorded_command("privacy", argv)
-    page_of(record).publish(folder, command, machine, "Quick run" if given.quick else "")
+    page_of(record).publish_run(argv, given, machine)
     return 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -15,11 +14,11 @@ from benchmarks.accuracy.models import MODELS, Model
 from benchmarks.accuracy.report import as_json, as_markdown
 from benchmarks.accuracy.verdict import Result
 from benchmarks.machine import machine_record
-from benchmarks.pages import recorded_command, write_page
+from benchmarks.pages import RESULTS, recorded_command, say, write_page
 
 __all__ = ["main"]
 
-RESULTS = Path(__file__).resolve().parents[1] / "results" / "accuracy.md"
+RESULT = RESULTS / "accuracy.md"
 QUICK_FOLDS, QUICK_ROWS = 3, 2_000
 PACKAGES = ("pandas", "mixed-naive-bayes", "wnb")
 
@@ -60,11 +59,6 @@ def parser() -> argparse.ArgumentParser:
     )
     options.add_argument("--list", action="store_true", help="name data sets and models and stop")
     return options
-
-
-def say(text: str) -> None:
-    """Progress, on standard error."""
-    print(text, file=sys.stderr, flush=True)
 
 
 def measure(
@@ -143,7 +137,7 @@ def main(argv: list[str]) -> int:
     print(page)
 
     whole = not (asked.only or asked.models or asked.quick or missing)
-    output = asked.output or (RESULTS if whole else None)
+    output = asked.output or (RESULT if whole else None)
     if output is not None:
         record = as_json(results, ran, command=command, machine=machine, folds=folds)
         write_page(output, page, record)

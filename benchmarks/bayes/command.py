@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,10 @@ from benchmarks.bayes import alpha, calibration, coverage, factor, harm, sets
 from benchmarks.bayes.cases import forty_cases
 from benchmarks.bayes.page import Page
 from benchmarks.machine import machine_record
-from benchmarks.pages import recorded_command
+from benchmarks.pages import RESULTS, recorded_command, say
 
 __all__ = ["main"]
 
-RESULTS = Path(__file__).resolve().parents[1] / "results"
 PARTS = ("alpha", "calibration", "harm", "coverage", "sets", "factor")
 CLASSES = 2, 4
 
@@ -38,11 +36,6 @@ def parser() -> argparse.ArgumentParser:
         "--output", type=Path, metavar="FOLDER", help="default: benchmarks/results"
     )
     return options
-
-
-def say(text: str) -> None:
-    """Progress, on standard error."""
-    print(text, file=sys.stderr, flush=True)
 
 
 def over_sets(

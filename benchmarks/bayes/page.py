@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.pages import heading, write_page
+from benchmarks.pages import RESULTS, heading, recorded_command, write_page
 from benchmarks.speed.report import table
 
-__all__ = ["Page"]
+__all__ = ["Page", "options_of"]
+
+
+def options_of(name: str, about: str, epilog: str, quick: str) -> argparse.ArgumentParser:
+    """The options of a benchmark with one page and a quick run."""
+    options = argparse.ArgumentParser(
+        prog=f"python -m benchmarks {name}", description=about, epilog=epilog
+    )
+    options.add_argument("--quick", action="store_true", help=f"{quick}; nothing is written")
+    options.add_argument("--output", type=Path, metavar="FOLDER", help="default: the results")
+    return options
 
 
 @dataclass(frozen=True)
@@ -58,3 +70,11 @@ class Page:
         if folder is not None:
             notes = {"command": command, "machine": machine, "verdicts": self.verdicts}
             write_page(folder / f"{self.name}.md", page, notes | self.record)
+
+    def publish_run(
+        self, argv: Sequence[str], given: argparse.Namespace, machine: dict[str, Any]
+    ) -> None:
+        """Publishes a run by its options; a quick one is not written, unless they say where."""
+        folder = given.output or (None if given.quick else RESULTS)
+        partly = "Quick run" if given.quick else ""
+        self.publish(folder, recorded_command(self.name, argv), machine, partly)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,19 +11,13 @@ from benchmarks.bayes.page import Page
 from benchmarks.files.commands import Verdict, kills, writers
 from benchmarks.files.fuzz import MEMORY, Tried, fuzz, seeds
 from benchmarks.machine import machine_record
-from benchmarks.pages import recorded_command
+from benchmarks.pages import RESULTS, recorded_command, say
 
 __all__ = ["main"]
 
-RESULTS = Path(__file__).resolve().parents[1] / "results"
 AT_ONCE = 2_000  # files that a process tries before it says how far it is
 
 Attack = Callable[[int, int], tuple[Page, bool]]
-
-
-def say(text: str) -> None:
-    """Progress, on standard error."""
-    print(text, file=sys.stderr, flush=True)
 
 
 def main(argv: list[str]) -> int:

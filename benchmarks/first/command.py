@@ -26,13 +26,12 @@ import tallybayes
 from benchmarks.bayes.page import Page
 from benchmarks.machine import OtherWork, machine_record
 from benchmarks.memory import PeakMeter
-from benchmarks.pages import recorded_command
+from benchmarks.pages import RESULTS, recorded_command
 from tallybayes import NaiveBayes
 from tallybayes.families import Gaussian
 
 __all__ = ["main"]
 
-RESULTS = Path(__file__).resolve().parents[1] / "results"
 BAR = 1.0  # seconds of a first prediction, on 2 cores
 ROWS, CLASSES, COLUMNS = 2_000, 500, 3_000
 

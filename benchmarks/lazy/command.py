@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -19,19 +18,13 @@ from benchmarks.bayes.page import Page
 from benchmarks.lazy.data import COLUMNS, LEVELS, NUMBERS, TABLE, TARGET, make, questions
 from benchmarks.lazy.statements import measure
 from benchmarks.machine import OtherWork, machine_record
-from benchmarks.pages import recorded_command
+from benchmarks.pages import RESULTS, recorded_command, say, yes_or_no
 
 __all__ = ["main"]
 
-RESULTS = Path(__file__).resolve().parents[1] / "results"
 FULL = 10_000_000
 BATCH = 1000
 BOUND = 1e-9
-
-
-def say(text: str) -> None:
-    """Progress, on standard error."""
-    print(text, file=sys.stderr, flush=True)
 
 
 class Spent(NamedTuple):
@@ -58,11 +51,6 @@ class Spent(NamedTuple):
 def shown(seconds: float) -> str:
     """A time, to read."""
     return f"{seconds:.2f} s" if seconds >= 1.0 else f"{seconds * 1e3:.3g} ms"
-
-
-def yes_or_no(met: bool) -> str:
-    """A verdict, to read."""
-    return "yes" if met else "**no**"
 
 
 def latency(rows: int, repeats: int) -> dict[str, Any]:

@@ -13,13 +13,11 @@ from typing import Any
 from benchmarks.accuracy.data import NoData
 from benchmarks.bayes.page import Page
 from benchmarks.machine import machine_record
-from benchmarks.pages import recorded_command
+from benchmarks.pages import RESULTS, recorded_command
 from benchmarks.report.browser import chromium, loaded, pictured
 from benchmarks.report.cases import CASES, PICTURED, Case
 
 __all__ = ["main"]
-
-RESULTS = Path(__file__).resolve().parents[1] / "results"
 
 
 def parser() -> argparse.ArgumentParser:

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import OtherWork, machine_record
-from benchmarks.pages import heading, recorded_command, write_page
+from benchmarks.pages import RESULTS, heading, recorded_command, write_page
 from benchmarks.scale.data import TARGET, generate
 
 __all__ = ["main"]
 
-RESULTS = Path(__file__).resolve().parents[1] / "results" / "scale.md"
+RESULT = RESULTS / "scale.md"
 BAR = 600 * 10**6  # bytes of peak memory that no command may take
 MAIN = "from tallybayes.cli import command; command()"
 
@@ -154,7 +154,7 @@ def main(argv: list[str]) -> int:
     bad = [case.name for case, taken in found if taken.rows != rows]
     page = as_markdown(found, command, machine, size, rows)
     print(page)
-    output = asked.output or (RESULTS if asked.gigabytes >= 3.0 else None)
+    output = asked.output or (RESULT if asked.gigabytes >= 3.0 else None)
     if output is not None:
         record = {
             "command": command,

@@ -22,11 +22,11 @@ import pyarrow.csv as pc_csv
 import pyarrow.parquet as pq
 
 from benchmarks.machine import machine_record
-from benchmarks.pages import heading, recorded_command, write_page
+from benchmarks.pages import RESULTS, heading, recorded_command, write_page
 
 __all__ = ["main"]
 
-RESULTS = Path(__file__).resolve().parents[1] / "results" / "sources.md"
+RESULT = RESULTS / "sources.md"
 GROUP = 250_000  # rows of a row group
 LINKED = 10_000_000  # rows of a file that many links name
 LEVELS = (4, 8, 16, 32, 64, 128, 500, 1000)
@@ -204,7 +204,7 @@ def parser() -> argparse.ArgumentParser:
         "of links to one file of 10 million rows",
     )
     options.add_argument("--no-peers", action="store_true")
-    options.add_argument("--output", type=Path, metavar="FILE", default=RESULTS)
+    options.add_argument("--output", type=Path, metavar="FILE", default=RESULT)
     return options
 
 

@@ -23,11 +23,11 @@ import pyarrow.parquet as pq
 
 from benchmarks.machine import OtherWork, installed_versions, machine_record
 from benchmarks.memory import resident
-from benchmarks.pages import heading, recorded_command, write_page
+from benchmarks.pages import RESULTS, heading, recorded_command, write_page
 
-__all__ = ["RESULTS", "main"]
+__all__ = ["RESULT", "main"]
 
-RESULTS = Path(__file__).resolve().parents[1] / "results" / "scale-spark.md"
+RESULT = RESULTS / "scale-spark.md"
 LEVELS = (4, 8, 16, 30, 60, 120, 400, 1000)
 CATEGORIES = [f"level_{n}" for n in LEVELS]
 NUMBERS = [f"number_{i}" for i in range(8)]
@@ -172,7 +172,7 @@ def main(asked: argparse.Namespace, argv: list[str]) -> int:
     command, machine = recorded_command("scale", argv), machine_record()
     page = _page(runs, command, machine, n_rows, size)
     print(page)
-    output = asked.output or (RESULTS if asked.rows >= 10**7 else None)
+    output = asked.output or (RESULT if asked.rows >= 10**7 else None)
     if output is not None:
         record = {"command": command, "machine": machine, "rows": n_rows, "bytes": size}
         write_page(output, page, {**record, "runs": runs})

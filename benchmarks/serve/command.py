@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
@@ -18,7 +17,7 @@ import pandas as pd
 
 from benchmarks.bayes.page import Page
 from benchmarks.machine import machine_record
-from benchmarks.pages import recorded_command
+from benchmarks.pages import RESULTS, recorded_command, say
 from benchmarks.serve.load import (
     EMPTY,
     RIVER,
@@ -37,7 +36,6 @@ from tallybayes.serve import SCOPES, Tokens
 
 __all__ = ["main"]
 
-RESULTS = Path(__file__).resolve().parents[1] / "results"
 ROUNDS, REQUESTS = 15, 1_000_000
 CAPACITY = 64  # connections that the service takes; twice as many ask
 MAX_GROWTH = 20.0  # MB of memory over all requests
@@ -60,11 +58,6 @@ def verdict(name: str, values: Sequence[float], bar: str) -> Verdict:
     value, bound = statistics.median(values), float(bar[1:])
     holds = value >= bound if bar[0] == "≥" else value <= bound
     return Verdict(name, value, min(values), max(values), bar, holds)
-
-
-def say(text: str) -> None:
-    """Progress, on standard error."""
-    print(text, file=sys.stderr, flush=True)
 
 
 def table(n: int) -> tuple[pd.DataFrame, np.ndarray]:

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from benchmarks.machine import machine_record
-from benchmarks.pages import recorded_command, write_page
+from benchmarks.pages import RESULTS, recorded_command, write_page
 from benchmarks.speed.case import Options
 from benchmarks.speed.measure import all_cases, measure
 from benchmarks.speed.report import as_json, as_markdown
@@ -16,7 +16,7 @@ from benchmarks.timing import Effort
 
 __all__ = ["main"]
 
-RESULTS = Path(__file__).resolve().parents[1] / "results" / "speed.md"
+RESULT = RESULTS / "speed.md"
 PACKAGES = ("pandas", "polars", "pyarrow", "mixed-naive-bayes", "wnb", "river")
 QUICK = Effort(budget=1.0, least=2, most=7, batches=11)
 
@@ -84,7 +84,7 @@ def main(argv: list[str]) -> int:
     print(page)
 
     whole = asked.only is None and not asked.quick and asked.terms == "zipf"
-    output = asked.output or (RESULTS if whole else None)
+    output = asked.output or (RESULT if whole else None)
     if output is not None:
         write_page(output, page, as_json(outcomes, command, machine, options))
     bad = [outcome for outcome in outcomes if outcome.wrong or outcome.failed]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import gc
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from benchmarks.machine import OtherWork
+from benchmarks.pages import say
 from benchmarks.speed import categorical, gaussian, leaving_out, one_by_one, small, tables, text
 from benchmarks.speed.case import Case, Dataset, Options, Outcome, Recipe
 from benchmarks.speed.checks import WrongAnswer
@@ -25,11 +25,6 @@ def all_cases(options: Options) -> Iterator[Case | ProcessCase]:
     """Every case of the benchmark."""
     for family in FAMILIES:
         yield from family.cases(options)
-
-
-def say(text: str, end: str = "\n") -> None:
-    """Progress, on standard error."""
-    print(text, end=end, file=sys.stderr, flush=True)
 
 
 class Shelf:

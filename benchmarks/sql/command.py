@@ -23,13 +23,13 @@ import pyarrow as pa
 import tallybayes
 from benchmarks.accuracy.data import all_data_sets
 from benchmarks.machine import machine_record
-from benchmarks.pages import heading, recorded_command, write_page
+from benchmarks.pages import RESULTS, heading, recorded_command, write_page
 from benchmarks.sql.nested import nested_case, without_fence
 from tallybayes import NaiveBayes, WeightedNaiveBayes
 
 __all__ = ["main"]
 
-RESULTS = Path(__file__).resolve().parents[1] / "results" / "sql.md"
+RESULT = RESULTS / "sql.md"
 TIMES, ROUNDS = 10, 5
 STREAMED, NESTED = 0.3, 5.0  # the bars
 ADULT = "adult"
@@ -218,7 +218,7 @@ def main(argv: list[str]) -> int:
         "--postgres what the fence does there. The exit code is 1 if a row was wrong.",
     )
     options.add_argument("--postgres", metavar="URL", help="a database that may be written to")
-    options.add_argument("--output", type=Path, default=RESULTS, metavar="FILE")
+    options.add_argument("--output", type=Path, default=RESULT, metavar="FILE")
     asked = options.parse_args(argv)
     [data] = [d for d in all_data_sets() if d.name == ADULT]
     x, y = data.table

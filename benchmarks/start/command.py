@@ -20,11 +20,10 @@ from pathlib import Path
 import tallybayes
 from benchmarks.bayes.page import Page
 from benchmarks.machine import machine_record
-from benchmarks.pages import recorded_command
+from benchmarks.pages import RESULTS, recorded_command
 
 __all__ = ["main"]
 
-RESULTS = Path(__file__).resolve().parents[1] / "results"
 RUNS = 15
 ROWS = "age,plan,stays\n" + "".join(f"{20 + 3 * i},{'ab'[i % 2]},{i % 3 > 0}\n" for i in range(10))
 NOTHING = "python that does nothing"

@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.bayes.page import Page
 from benchmarks.machine import machine_record
-from benchmarks.pages import recorded_command
+from benchmarks.pages import RESULTS, recorded_command
 from benchmarks.stream.corpora import corpora_page
 from benchmarks.stream.tables import tables_page
 from benchmarks.stream.timed import quantiles, timed, verdict, verdicts_on_spikes
@@ -27,7 +27,6 @@ from tallybayes import TextNB
 
 __all__ = ["main"]
 
-RESULTS = Path(__file__).resolve().parents[1] / "results"
 VOCABULARIES = (35_000, 300_000, 3_000_000)
 DOCUMENTS, TOKENS, CLASSES = 3_000, 300, 2
 IN_ONE = 1_000  # terms of a document that the vocabulary is learned from

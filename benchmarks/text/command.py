@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import OtherWork, machine_record
-from benchmarks.pages import recorded_command
+from benchmarks.pages import RESULTS, recorded_command
 from benchmarks.text.columns import columns_page
 from benchmarks.text.counting import counting_page
 from benchmarks.text.messages import messages_page
@@ -18,7 +18,6 @@ from benchmarks.text.unlabelled import unlabelled_page
 
 __all__ = ["PARTS", "main"]
 
-RESULTS = Path(__file__).resolve().parents[1] / "results"
 
 PARTS: dict[str, Callable[..., tuple[Any, bool]]] = {
     "columns": columns_page,

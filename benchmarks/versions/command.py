@@ -29,12 +29,11 @@ from typing import IO, Any, cast
 import tallybayes
 from benchmarks.bayes.page import Page
 from benchmarks.machine import machine_record
-from benchmarks.pages import recorded_command
+from benchmarks.pages import RESULTS, recorded_command
 from benchmarks.versions.calls import SHORT
 
 __all__ = ["main"]
 
-RESULTS = Path(__file__).resolve().parents[1] / "results"
 BAR, SHORT_BAR = 1.05, 1.0
 ROUNDS, IMPORTS = 41, 31
 IMPORTING = "import tallybayes"

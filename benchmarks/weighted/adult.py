@@ -13,10 +13,11 @@ from benchmarks.accuracy.models import WEIGHTED, Model
 from benchmarks.bayes.held_out import calibration_error
 from benchmarks.bayes.page import Page
 from benchmarks.machine import OtherWork
+from benchmarks.pages import say
 from benchmarks.weighted import bars
 from benchmarks.weighted.bars import Bar
 from benchmarks.weighted.generated import WHAT, mixed
-from benchmarks.weighted.options import KHIOPS, Options, model_named, say
+from benchmarks.weighted.options import KHIOPS, Options, model_named
 from benchmarks.weighted.trial import SLOW, Job, Timed, jobs, timed, warm_up
 
 __all__ = ["run"]

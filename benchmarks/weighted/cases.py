@@ -15,10 +15,11 @@ from sklearn.model_selection import StratifiedKFold
 from benchmarks.accuracy.data import NoData
 from benchmarks.accuracy.folds import LEAST, SEED
 from benchmarks.machine import OtherWork
+from benchmarks.pages import say
 from benchmarks.weighted.adult import adult
 from benchmarks.weighted.apart import NotMeasured, call_apart
 from benchmarks.weighted.bars import Bar
-from benchmarks.weighted.options import Options, say
+from benchmarks.weighted.options import Options
 from tallybayes import WeightedNaiveBayes
 
 __all__ = ["CASES", "HEAD", "Case", "bars_of", "fit_case", "measure", "row_of"]

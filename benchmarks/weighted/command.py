@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.accuracy.models import OURS, VARIANTS, WEIGHTED, Model
 from benchmarks.machine import machine_record
-from benchmarks.pages import recorded_command
+from benchmarks.pages import RESULTS, recorded_command, say
 from benchmarks.weighted.options import (
     BOOSTING,
     CATBOOST,
@@ -19,12 +19,10 @@ from benchmarks.weighted.options import (
     LOGISTIC,
     Options,
     model_named,
-    say,
 )
 
 __all__ = ["main"]
 
-RESULTS = Path(__file__).resolve().parents[1] / "results"
 PARTS = (
     "sets",
     "more",

@@ -10,11 +10,12 @@ import numpy as np
 from benchmarks.accuracy.models import WEIGHTED
 from benchmarks.accuracy.verdict import FLOOR
 from benchmarks.bayes.page import Page
+from benchmarks.pages import RESULTS, say
 from benchmarks.speed.report import yes
 from benchmarks.weighted import bars
 from benchmarks.weighted.bars import Bar
-from benchmarks.weighted.options import CATBOOST, Options, say
-from benchmarks.weighted.peers import RESULTS, best_peer, known
+from benchmarks.weighted.options import CATBOOST, Options
+from benchmarks.weighted.peers import best_peer, known
 from benchmarks.weighted.sets import FEW_WORSE, WORSE
 
 __all__ = ["run"]

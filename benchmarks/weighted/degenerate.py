@@ -13,11 +13,12 @@ import pandas as pd
 from benchmarks.accuracy.folds import LEAST
 from benchmarks.bayes.page import Page
 from benchmarks.memory import PeakMeter
+from benchmarks.pages import say
 from benchmarks.speed.report import yes
 from benchmarks.weighted import bars
 from benchmarks.weighted.apart import NotMeasured, call_apart
 from benchmarks.weighted.bars import Bar
-from benchmarks.weighted.options import Options, say
+from benchmarks.weighted.options import Options
 from tallybayes import WeightedNaiveBayes
 
 __all__ = ["CASES", "fit_case", "run"]

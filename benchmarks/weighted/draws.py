@@ -16,6 +16,7 @@ from sklearn.model_selection import StratifiedKFold
 from benchmarks.accuracy.folds import probabilities
 from benchmarks.accuracy.models import WEIGHTED, Model
 from benchmarks.bayes.page import Page
+from benchmarks.pages import say
 from benchmarks.weighted.options import (
     BOOSTING,
     CATBOOST,
@@ -24,7 +25,6 @@ from benchmarks.weighted.options import (
     Options,
     Rows,
     model_named,
-    say,
 )
 
 __all__ = ["run"]

@@ -16,10 +16,11 @@ import numpy as np
 from benchmarks.accuracy.folds import standard_error
 from benchmarks.accuracy.models import WEIGHTED
 from benchmarks.bayes.page import Page
+from benchmarks.pages import say
 from benchmarks.speed.report import yes
 from benchmarks.weighted import bars
 from benchmarks.weighted.bars import Bar
-from benchmarks.weighted.options import Options, Rows, model_named, say
+from benchmarks.weighted.options import Options, Rows, model_named
 from benchmarks.weighted.trial import held_out
 from tallybayes import leave_one_out
 

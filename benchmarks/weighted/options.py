@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ import numpy as np
 from benchmarks.accuracy.data import DataSet, NoData, all_data_sets, more_data_sets
 from benchmarks.accuracy.folds import SEED
 from benchmarks.accuracy.models import MODELS, Model
+from benchmarks.pages import say
 
 __all__ = [
     "BOOSTING",
@@ -38,11 +38,6 @@ KHIOPS, BOOSTING, LOGISTIC, EBM, CATBOOST, FOREST = (
 )
 LEAST, QUICK_ROWS = 5, 500  # rows a class must have; rows of a set in a quick run
 LETTER = "arff-letter"
-
-
-def say(text: str) -> None:
-    """Progress, on standard error."""
-    print(text, file=sys.stderr, flush=True)
 
 
 def model_named(name: str) -> Model:

@@ -10,7 +10,6 @@ import json
 import time
 import warnings
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from benchmarks.accuracy.models import WEIGHTED, Model
 from benchmarks.accuracy.verdict import FLOOR
 from benchmarks.bayes.held_out import HeldOut
 from benchmarks.bayes.page import Page
+from benchmarks.pages import RESULTS, say
 from benchmarks.weighted.options import (
     BOOSTING,
     CATBOOST,
@@ -31,12 +31,10 @@ from benchmarks.weighted.options import (
     Options,
     Rows,
     model_named,
-    say,
 )
 
 __all__ = ["PEERS", "Figures", "best_peer", "known"]
 
-RESULTS = Path(__file__).resolve().parents[1] / "results"
 FILE = RESULTS / "weighted-peers.json"
 EARLIER = (RESULTS / "ebm" / "weighted-sets.json", RESULTS / "ebm-more" / "weighted-sets.json")
 PEERS = (BOOSTING, CATBOOST, EBM, LOGISTIC, FOREST)

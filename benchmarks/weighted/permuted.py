@@ -11,9 +11,10 @@ from benchmarks.accuracy.folds import standard_error
 from benchmarks.accuracy.models import WEIGHTED
 from benchmarks.bayes.held_out import HeldOut
 from benchmarks.bayes.page import Page
+from benchmarks.pages import say
 from benchmarks.weighted import bars
 from benchmarks.weighted.bars import Bar
-from benchmarks.weighted.options import Options, Rows, model_named, say
+from benchmarks.weighted.options import Options, Rows, model_named
 from benchmarks.weighted.trial import held_out
 
 __all__ = ["run"]

@@ -17,10 +17,11 @@ from benchmarks.accuracy.folds import SEED, standard_error
 from benchmarks.accuracy.models import WEIGHTED, Model
 from benchmarks.accuracy.verdict import FLOOR
 from benchmarks.bayes.page import Page
+from benchmarks.pages import say
 from benchmarks.speed.report import yes
 from benchmarks.weighted import bars
 from benchmarks.weighted.bars import Bar
-from benchmarks.weighted.options import Options, Rows, model_named, say
+from benchmarks.weighted.options import Options, Rows, model_named
 from benchmarks.weighted.trial import held_out
 
 __all__ = ["run"]

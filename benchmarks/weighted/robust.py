@@ -11,9 +11,10 @@ import pandas as pd
 
 from benchmarks.accuracy.models import OURS, WEIGHTED, Model
 from benchmarks.bayes.page import Page
+from benchmarks.pages import say
 from benchmarks.weighted import bars
 from benchmarks.weighted.bars import Bar
-from benchmarks.weighted.options import Options, Rows, model_named, say
+from benchmarks.weighted.options import Options, Rows, model_named
 from benchmarks.weighted.trial import held_out
 from tallybayes import NaiveBayes, leave_one_out
 

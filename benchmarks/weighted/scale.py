@@ -12,11 +12,12 @@ import numpy as np
 from benchmarks.bayes.page import Page
 from benchmarks.machine import OtherWork
 from benchmarks.memory import PeakMeter, resident
+from benchmarks.pages import say
 from benchmarks.weighted import bars, cases
 from benchmarks.weighted.apart import NotMeasured, call_apart
 from benchmarks.weighted.bars import Bar
 from benchmarks.weighted.generated import WHAT, mixed
-from benchmarks.weighted.options import Options, say
+from benchmarks.weighted.options import Options
 from tallybayes import NaiveBayes, WeightedNaiveBayes
 
 __all__ = ["fit_once", "run"]

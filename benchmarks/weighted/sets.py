@@ -15,9 +15,10 @@ from benchmarks.accuracy.folds import SEED
 from benchmarks.accuracy.models import WEIGHTED
 from benchmarks.accuracy.verdict import FLOOR, geometric_mean
 from benchmarks.bayes.page import Page
+from benchmarks.pages import say
 from benchmarks.weighted import bars
 from benchmarks.weighted.bars import Bar
-from benchmarks.weighted.options import BOOSTING, EBM, KHIOPS, LOGISTIC, Options, Rows, say
+from benchmarks.weighted.options import BOOSTING, EBM, KHIOPS, LOGISTIC, Options, Rows
 from benchmarks.weighted.peers import known
 from benchmarks.weighted.trial import SLOW, held_out, warm_up
 

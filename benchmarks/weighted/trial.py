@@ -17,8 +17,8 @@ from benchmarks.accuracy.folds import SEED, probabilities
 from benchmarks.accuracy.models import Model
 from benchmarks.bayes.held_out import HeldOut
 from benchmarks.machine import OtherWork
+from benchmarks.pages import say
 from benchmarks.weighted.generated import mixed
-from benchmarks.weighted.options import say
 
 __all__ = ["SLOW", "Job", "Timed", "Trials", "held_out", "jobs", "timed", "warm_up"]
 
