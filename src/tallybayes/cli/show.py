@@ -78,7 +78,7 @@ def show(file: TableFile, model: str, tables: bool, show_all: bool, json: bool) 
         class_table(file, file.target, show_all),
     )
     if informative:
-        say(*informative_table(informative, MEASURE))
+        say(*informative_table(informative))
     if tables:
         say(line())
         for part in parts if show_all else parts[:MAX_ROWS]:
@@ -239,9 +239,10 @@ def class_table(file: TableFile, target: str | None, show_all: bool) -> Any:
     return table(title, heads, rows)
 
 
-def informative_table(
-    found: list[tuple[str, float]], measure: str, max_columns: int = 10
-) -> list[Any]:
+MAX_INFORMATIVE = 10  # columns
+
+
+def informative_table(found: list[tuple[str, float]]) -> list[Any]:
     """The most informative columns with bars."""
     top = max((nats for _, nats in found), default=0.0)
     rows = [
@@ -250,11 +251,11 @@ def informative_table(
             f"{nats:.4f}".replace("-0.0000", "0.0000"),
             "█" * round(24 * max(nats, 0.0) / top) if top > 0 else "",
         )
-        for name, nats in found[:max_columns]
+        for name, nats in found[:MAX_INFORMATIVE]
     ]
-    more = f", {max_columns} of {len(found)}" if len(found) > max_columns else ""
+    more = f", {MAX_INFORMATIVE} of {len(found)}" if len(found) > MAX_INFORMATIVE else ""
     title = f"Most informative columns{more}"
-    return [table(title, ["column", ">nats", ""], rows, chart=True), line(measure, "dim")]
+    return [table(title, ["column", ">nats", ""], rows, chart=True), line(MEASURE, "dim")]
 
 
 # ---- which columns are most informative about the class, and how much of each is missing ---------
@@ -444,7 +445,7 @@ def shown_of_fit(
     shown = [*columns_table(file, informative, False, path), class_table(file, file.target, False)]
     shown += [line(text, "bold"), line(), *quality]
     if informative:
-        shown += informative_table(informative, MEASURE)
+        shown += informative_table(informative)
     return content, [*shown, *short]
 
 

@@ -30,7 +30,6 @@ __all__ = ["ColumnDiagnosis", "Profile", "Seen", "column_of", "compared", "profi
 # ---- one pass over a source: the values of each column, and how often each occurs ----------------
 MAX_VALUES = 20_000  # different values of a column that are counted each
 SAMPLE_ROWS = 5_000  # first rows in which columns are compared
-MAX_RARE = 5  # values whose first rows are kept
 
 
 @dataclass

@@ -127,11 +127,12 @@ class Predictions:
         return float(shares.max(initial=0.0)), float(-(there @ np.log(there)))
 
 
-def calibration_error(predictions: Predictions, n_bins: int = 15) -> float:
+def calibration_error(predictions: Predictions) -> float:
     """The mean difference between confidence and accuracy over equal-width bins of the confidence;
     Guo et al. (2017), equation (3)."""
     confidence = np.exp(predictions.log_proba.max(axis=1, initial=-np.inf))
     right = predictions.best == predictions.own
+    n_bins = 15
     bins = np.minimum((confidence * n_bins).astype(np.intp), n_bins - 1)
     weight = predictions.weight
     difference = np.abs(

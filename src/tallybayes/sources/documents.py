@@ -299,7 +299,6 @@ class Mailboxes(DocumentSource):
 
 
 # ---- bytes of a document as text, or an error that names the kind of file and what to do ---------
-PACKERS = {b"\x1f\x8b": ("gzip", "gunzip"), **PACKED}
 OTHERS = {
     b"%PDF": "a PDF document: make text of it, such as by pdftotext",
     b"PK\x03\x04": "a zip archive, or an office document: unpack it, or save it as text",
@@ -325,7 +324,7 @@ def decoded(place: str, data: bytes, encoding: str) -> str:
     SourceError
         For bytes that are packed, binary, or not of the encoding.
     """
-    for magic, (kind, tool) in PACKERS.items():
+    for magic, (kind, tool) in PACKED.items():
         if data.startswith(magic):
             raise SourceError(f"{place} is {kind}-compressed: unpack it first ({tool.split()[0]})")
     if data[8:].startswith(b'{"') and b'"tallybayes"' in data[:4096]:

@@ -55,11 +55,13 @@ __all__ = [
 
 # ---- files of formats that are not read: which format it is, and what to do ----------------------
 PACKED = {
+    b"\x1f\x8b": ("gzip", "gunzip -c"),
     b"\x28\xb5\x2f\xfd": ("zstd", "zstd -dc"),
     b"BZh": ("bzip2", "bzcat"),
     b"\xfd7zXZ\x00": ("xz", "xzcat"),
     b"\x04\x22\x4d\x18": ("lz4", "lz4 -dc"),
 }
+"""How packed files begin, and what unpacks them; all but lz4 are read."""
 WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 OLE = b"\xd0\xcf\x11\xe0"
 """How files of Office before 2007 begin, and those with a password."""
@@ -97,7 +99,7 @@ def need_readable(path: str, head: bytes) -> None:
     ----------
     path : str
     head : bytes
-        Unpacked, where the file is gzip.
+        Unpacked, where the file is packed.
     """
     for magic, (name, tool) in PACKED.items():
         if head.startswith(magic):
@@ -346,12 +348,7 @@ def arrow_place(path: str) -> tuple[str, Any]:
 
 
 # ---- packed files: gzip, zstd, bzip2, xz, and zip archives of one file ---------------------------
-PACKINGS = {
-    b"\x1f\x8b": "gzip",
-    b"\x28\xb5\x2f\xfd": "zstd",
-    b"BZh": "bzip2",
-    b"\xfd7zXZ\x00": "xz",
-}
+PACKINGS = {magic: name for magic, (name, _) in PACKED.items() if name != "lz4"}
 ZIP = b"PK\x03\x04"
 MAGIC = (*PACKINGS, ZIP)
 """How packed files begin."""

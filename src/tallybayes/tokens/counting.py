@@ -262,14 +262,14 @@ class SortedTerms:
         return SortedTerms(self.text[np.repeat(keep, sizes)], end)
 
 
-def _add_all(documents: Any, add: Callable[[_kernels.TextDocuments], int], before: int = 0) -> int:
+def _add_all(documents: Any, add: Callable[[_kernels.TextDocuments], int]) -> None:
     """Hand every batch on; a document that is not UTF-8 is refused by its number."""
+    before = 0
     for batch, items in document_batches(documents):
         fault = add(batch)
         if fault >= 0:
             refuse(items[fault], before + fault)
         before += len(batch)
-    return before
 
 
 def _written(
