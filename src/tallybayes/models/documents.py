@@ -111,7 +111,21 @@ def size_of_counts(documents: Array, n_terms: int) -> str:
     return f"{fsum(documents)!r} {n_terms} "
 
 
-class TextModel(Protocol):
+class CountsDocuments(Protocol):
+    """How documents are counted."""
+
+    def counted(
+        self,
+        terms: NDArray[Any],
+        labels: NDArray[Any],
+        documents: Documents,
+        codes: Codes,
+        weights: Array | None,
+    ) -> TermCounts:
+        """The tally of some documents."""
+
+
+class TextModel(CountsDocuments, Protocol):
     """A tally of terms, and how it is read; learning makes another model."""
 
     @property
@@ -141,16 +155,6 @@ class TextModel(Protocol):
     @property
     def learned_with(self) -> str | None:
         """The counts that a stale model was learned with: their size and a digest."""
-
-    def counted(
-        self,
-        terms: NDArray[Any],
-        labels: NDArray[Any],
-        documents: Documents,
-        codes: Codes,
-        weights: Array | None,
-    ) -> TermCounts:
-        """The tally of more documents."""
 
     def with_tally(self, tally: TermCounts) -> Self:
         """The same reading of other counts."""
@@ -197,18 +201,8 @@ class TextModel(Protocol):
         classes, in nats, float64 (n_terms,)."""
 
 
-class TextLearner(Protocol):
+class TextLearner(CountsDocuments, Protocol):
     """How documents are counted, and a model made of them."""
-
-    def counted(
-        self,
-        terms: NDArray[Any],
-        labels: NDArray[Any],
-        documents: Documents,
-        codes: Codes,
-        weights: Array | None,
-    ) -> TermCounts:
-        """The tally of the first documents."""
 
     def fitted(
         self,

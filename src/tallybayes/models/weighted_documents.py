@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,8 +51,24 @@ def spelling_of(analyzer: Any, n_features: int | None) -> Spelling:
     return "characters" if analyzer in ("char", "char_wb") else "words"
 
 
+class _CountsAlone:
+    """Counts documents; weights do not change how."""
+
+    def counted(
+        self,
+        terms: NDArray[Any],
+        labels: NDArray[Any],
+        documents: Documents,
+        codes: NDArray[np.int32],
+        weights: Array | None,
+    ) -> TermCounts:
+        """The tally of some documents."""
+        rows = documents.indptr, documents.terms, codes, weights
+        return TermCounts.counted(terms, labels, *rows, threads=get_num_threads())
+
+
 @dataclass(frozen=True, eq=False)
-class DocumentModel:
+class DocumentModel(_CountsAlone):
     """A tally of terms, and what was learned on documents; learning makes another model.
 
     Parameters
@@ -207,18 +223,6 @@ class DocumentModel:
             ridge = replace(ridge, features=Features(terms.column, terms.idf))
         return self._recounted(tally, intercept, ridge)
 
-    def counted(
-        self,
-        terms: NDArray[Any],
-        labels: NDArray[Any],
-        documents: Documents,
-        codes: NDArray[np.int32],
-        weights: Array | None,
-    ) -> TermCounts:
-        """The tally of more documents."""
-        rows = documents.indptr, documents.terms, codes, weights
-        return TermCounts.counted(terms, labels, *rows, threads=get_num_threads())
-
     def reweighted(
         self,
         documents: Documents,
@@ -320,7 +324,8 @@ class DocumentModel:
         )
 
 
-class WeightedLearner(NamedTuple):
+@dataclass(frozen=True)
+class WeightedLearner(_CountsAlone):
     """How documents are counted, and weights learned.
 
     Parameters
@@ -331,18 +336,6 @@ class WeightedLearner(NamedTuple):
 
     spelling: Spelling
     ridge: bool
-
-    def counted(
-        self,
-        terms: NDArray[Any],
-        labels: NDArray[Any],
-        documents: Documents,
-        codes: NDArray[np.int32],
-        weights: Array | None,
-    ) -> TermCounts:
-        """The tally of the first documents."""
-        rows = documents.indptr, documents.terms, codes, weights
-        return TermCounts.counted(terms, labels, *rows, threads=get_num_threads())
 
     def fitted(
         self,
