@@ -417,8 +417,9 @@ def show(
     if file.unit != "document":
         from tallybayes.cli.show import show as show_table
         from tallybayes.cli.show import show_labels
+        from tallybayes.model_files import TableFile
 
-        if file.model._reads == "labels":
+        if not isinstance(file, TableFile):
             show_labels(file, model, show_all, json)
             return
         show_table(file, model, tables, show_all, json)

@@ -23,7 +23,6 @@ from tallybayes.cli.show_text import (
 )
 from tallybayes.errors import listed
 from tallybayes.model_files import ChosenRows, Figures, TableFile
-from tallybayes.tables.columns import as_text
 
 __all__ = [
     "MAX_ROWS",
@@ -491,8 +490,8 @@ def comparison_tables(found: Any, show_all: bool) -> list[Any]:
 def shares_tables(found: Any) -> list[Any]:
     """The class shares of rows without labels, for people."""
     rows = [
-        [as_text(label), f"{share:.2%}", "{:.2%} – {:.2%}".format(*found.intervals[label])]
-        for label, share in found.items()
+        [of["class"], f"{of['share']:.2%}", "{:.2%} – {:.2%}".format(*of["interval"])]
+        for of in found.document()["classes"]
     ]
     title = f"Class shares of {found.rows:,.10g} rows without labels"
     heads = ["class", ">share", f">{found.confidence:.10g} interval"]
