@@ -348,7 +348,9 @@ class LabelConflict(StoreError):
         self, message: str = "", *, id: Any = None, label: Any = None, learned: Any = None
     ) -> None:
         super().__init__(message)
-        self.id, self.label, self.learned = id, label, learned
+        self.id: Any = id
+        self.label: Any = label
+        self.learned: Any = learned
 
 
 class RequestConflict(StoreError):

@@ -136,7 +136,8 @@ class Budget:
 
     def __init__(self, epsilon: float, delta: float = 0.0) -> None:
         _need_parameters(epsilon, delta, 1)
-        self.epsilon, self.delta = epsilon, delta
+        self.epsilon: float = epsilon
+        self.delta: float = delta
         self._spent = Fraction(0), Fraction(0)
         self._lock = threading.Lock()
 
@@ -418,8 +419,10 @@ class NoisedTally:
         variances: tuple[float, float],
         guarantees: tuple[Guarantee, ...],
     ) -> None:
-        self.schema, self.counts, self.variances = schema, counts, variances
-        self.guarantees = guarantees
+        self.schema: Schema = schema
+        self.counts: Counts = counts
+        self.variances: tuple[float, float] = variances
+        self.guarantees: tuple[Guarantee, ...] = guarantees
 
     @property
     def epsilon(self) -> float:

@@ -77,8 +77,9 @@ class Window:
             raise ValueError(
                 f"a window of {days} days is shorter than a step of {hours} hours: shorten the step"
             )
-        self.days, self.hours = days, float(hours)
-        self.late = 0.0
+        self.days: float | None = days
+        self.hours: float = float(hours)
+        self.late: float = 0.0
         self._tallies: dict[int, TableTally] = {}
         self._runs: dict[int, TableTally] = {}
 

@@ -754,8 +754,10 @@ class WithoutGroups:
     def __init__(
         self, x: Table, own: Index, weight: Array, models: list[tuple[Index, TableModel]]
     ) -> None:
-        self.own, self.weight, self.models = own, weight, models
-        self.parts = [x.take(rows) for rows, _ in models]
+        self.own: Index = own
+        self.weight: Array = weight
+        self.models: list[tuple[Index, TableModel]] = models
+        self.parts: list[Table] = [x.take(rows) for rows, _ in models]
 
     def log_proba(self, alpha: float | None) -> Array:
         """log P(c | x) of the rows by models without their groups, (n_rows, n_classes)."""

@@ -29,6 +29,7 @@ from tallybayes.families.contract import (
     NumberCounts,
     Tuning,
 )
+from tallybayes.families.gaussian import Gaussian
 from tallybayes.families.text import Text
 from tallybayes.models.base import Model, kept, same
 from tallybayes.models.calibration import Calibration
@@ -58,7 +59,7 @@ from tallybayes.schema import Columns
 from tallybayes.score import Correction, Formula
 from tallybayes.tables import Table
 from tallybayes.tally import GridCounts, LevelCounts, Moments, TableTally, TextCounts
-from tallybayes.tally.base import RESIDUE
+from tallybayes.tally.base import RESIDUE, RowWeights
 from tallybayes.tally.table import Group
 from tallybayes.threads import get_num_threads, in_threads
 from tallybayes.tokens.prose import are_prose
@@ -420,6 +421,10 @@ class ColumnReader:
     """
 
     undeclared: list[str]
+    names: list[str]
+    warned: set[Hashable]
+    classes: Array
+    declared: Declared
 
     def __init__(
         self,
@@ -430,26 +435,28 @@ class ColumnReader:
         warned: set[Hashable],
     ) -> None:
         self.names, self.warned = names, warned
-        self.rows = tally.classes.count
-        self.row_weights = tally.classes.row_weights
+        self.rows: Array = tally.classes.count
+        self.row_weights: RowWeights = tally.classes.row_weights
         self.classes = classes
         self.declared, alpha, self.estimate, self.unseen, self.missing, scale = reading
         self.criterion: Criterion | None = None
         if alpha in CRITERIA:
             self.criterion = alpha
         chosen = isinstance(alpha, str)
-        self.alpha = self.row_weights.overall if chosen else float(alpha)
-        self.alpha_of_bins = 1.0 if chosen else float(alpha)
+        self.alpha: float = self.row_weights.overall if chosen else float(alpha)
+        self.alpha_of_bins: float = 1.0 if chosen else float(alpha)
         one = self.row_weights.overall
-        self.context = Context(classes, self.alpha, self.alpha_of_bins, self.row_weights)
-        self.undeclared_context = self.context
-        self.declared_alpha = not chosen
+        self.context: Context = Context(classes, self.alpha, self.alpha_of_bins, self.row_weights)
+        self.undeclared_context: Context = self.context
+        self.declared_alpha: bool = not chosen
         if not chosen:
             # no level of an undeclared column adds more than its effective rows support
             alpha = self.alpha * self.row_weights.at_least_one
             self.undeclared_context = self.context._replace(alpha=alpha)
-        self.tuning = Tuning(self.criterion, scale, self.row_weights)
-        self.plain = replace(UNDECLARED, ddof=one, pooled_rows=one, estimate=self.estimate)
+        self.tuning: Tuning = Tuning(self.criterion, scale, self.row_weights)
+        self.plain: Gaussian = replace(
+            UNDECLARED, ddof=one, pooled_rows=one, estimate=self.estimate
+        )
         self.here = tally.by_key
         settled = self.declared.reads.keys() | self.declared.columns_left_out
         self.undeclared = [

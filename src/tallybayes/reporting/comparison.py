@@ -28,7 +28,8 @@ class ComparisonReport(Report):
     """
 
     def __init__(self, found: Comparison, about: dict[str, str], lang: Language = "en") -> None:
-        self.found, self.about = found, about
+        self.found: Comparison = found
+        self.about: dict[str, str] = about
         super().__init__(found.document(), lang)
 
     def _rendered(self) -> str:

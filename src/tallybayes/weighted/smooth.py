@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,7 +147,7 @@ class SmoothDesign:
         number = np.where(is_held, np.cumsum(is_held) - 1, -1).astype(np.int32)
         self.codes: Cells = number[codes]
         """The cell of each row in each term, among those that hold rows; −1 for none."""
-        self.values = stacked(terms.functions)[is_held[:-1]]
+        self.values: Any = stacked(terms.functions)[is_held[:-1]]
         """Each function in each of those cells, (n_cells, n_functions)."""
         start, function = (a.astype(np.int64) for a in (self.values.indptr, self.values.indices))
         self.functions = CellFunctions(start, function, self.values.data)
