@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -251,6 +252,8 @@ def main(argv: list[str]) -> int:
     )
     parser.add_argument("--output", type=Path, metavar="FOLDER")
     given = parser.parse_args(argv)
+    if given.what == "load" and find_spec("river") is None:
+        parser.error("the peer is river: pip install --group bench")
     machine = machine_record(["fastapi", "uvicorn", "h11", "river"])
     command = recorded_command("serve", argv)
     if given.what == "mail":
