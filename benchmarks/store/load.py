@@ -150,7 +150,8 @@ def database(
     from tests.servers import postgres
 
     durable = {"fsync": "on", "full_page_writes": "on", "synchronous_commit": "on"}
-    postgres.SETTINGS |= {**durable, "max_connections": "40", "shared_buffers": "128MB"}
+    ended = {"client_connection_check_interval": "1s"}  # a killed client frees its connection
+    postgres.SETTINGS |= {**durable, **ended, "max_connections": "100", "shared_buffers": "128MB"}
     with postgres.running() as server, server.schema() as url:
         yield url, bare_postgres
 
