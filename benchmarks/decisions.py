@@ -362,11 +362,9 @@ def main(argv: list[str]) -> int:
     times: list[dict[str, Any]] = []
     n_folds = 5
     sets = all_data_sets()
-    for data in (
-        [d for d in sets if d.name in ("german", "votes", "arff-iris", "arff-car")]
-        if (given.quick)
-        else sets
-    ):
+    if given.quick:
+        sets = [data for data in sets if data.name in ("german", "votes", "arff-iris", "arff-car")]
+    for data in sets:
         say(f"  {data.name}")
         try:
             found += filter(None, [coverage_of(data, *m, n_folds) for m in models().items()])
@@ -375,6 +373,8 @@ def main(argv: list[str]) -> int:
         except NoData as why:
             missing.append(data.name)
             say(f"  NO DATA: {why}")
+    if not times:
+        return 1
     problems = 20_000
     record = {
         "coverage": found,
