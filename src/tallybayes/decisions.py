@@ -385,7 +385,7 @@ class Scores:
             place = {text: i for i, text in enumerate(dict.fromkeys(strings))}
             values.append(list(place))
             places.append(np.array([place[text] for text in strings], dtype=np.int64))
-        score, mine = scores_of(log_proba)[kept, own[kept]], own[kept].astype(np.int64)
+        score, mine = scores_of(log_proba[kept, own[kept]]), own[kept].astype(np.int64)
         return cls(classes, counts, score, mine, weight[kept], list(columns), values, places)
 
     def plain(self) -> tuple[dict[str, Any], Tree]:
