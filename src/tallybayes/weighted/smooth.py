@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -93,6 +93,11 @@ class SmoothTerms:
         maps = [(t, np.arange(f.n_cells, dtype=np.int32)) for t, f in enumerate(functions)]
         self.cells: CorrectedCells = CorrectedCells(maps, n_classes)
 
+    @cached_property
+    def values(self) -> Any:
+        """Each function in each cell, a sparse matrix (n_cells, n_functions)."""
+        return stacked(self.functions)
+
     @property
     def feasible(self) -> bool:
         """Whether there is a function, and not too many cells."""
@@ -106,8 +111,7 @@ class SmoothTerms:
     def tables(self, coefficients: Array) -> Array:
         """What functions with these coefficients (n_functions, n_classes) add to each cell,
         float64 (n_cells, n_classes)."""
-        found: Array = stacked(self.functions) @ coefficients
-        return found
+        return np.asarray(self.values @ coefficients)
 
     def smooth_tables(self, tables: Array, offset: Array, share: float) -> SmoothTables:
         """Tables (n_cells, n_classes) by term, centred over classes."""
@@ -147,7 +151,7 @@ class SmoothDesign:
         number = np.where(is_held, np.cumsum(is_held) - 1, -1).astype(np.int32)
         self.codes: Cells = number[codes]
         """The cell of each row in each term, among those that hold rows; −1 for none."""
-        self.values: Any = stacked(terms.functions)[is_held[:-1]]
+        self.values: Any = terms.values[is_held[:-1]]
         """Each function in each of those cells, (n_cells, n_functions)."""
         start, function = (a.astype(np.int64) for a in (self.values.indptr, self.values.indices))
         self.functions = CellFunctions(start, function, self.values.data)

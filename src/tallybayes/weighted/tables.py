@@ -89,15 +89,6 @@ class ColumnTable:
     gain: float
 
 
-def _over_neighbours(cells: ColumnCells, choice: TableChoice) -> Array:
-    """Counts summed over neighbouring cells of numbers; each level and the missing value are by
-    themselves."""
-    if choice.kernel == "none":
-        return cells.counts
-    found: Array = over_neighbours(cells.counts, cells.n_numbers, choice.kernel, [choice.width])[0]
-    return found
-
-
 def _best(
     cells: ColumnCells, p: Array, row_weight: Array | float
 ) -> tuple[float, TableChoice, Array]:
@@ -149,7 +140,10 @@ def column_table(
     if choice is None:
         gain, choice, counts = _best(cells, p, row_weight)
     else:
-        gain, counts = np.nan, _over_neighbours(cells, choice)
+        gain, counts = np.nan, cells.counts
+        if choice.kernel != "none":
+            near = over_neighbours(counts, cells.n_numbers, choice.kernel, [choice.width])
+            counts = near[0]
     a = choice.strength
     smoothed = counts + a * p
     full = np.log(smoothed / (counts.sum(axis=1, keepdims=True) + a) / p)

@@ -15,7 +15,6 @@ from tallybayes.weighted import average, smooth
 from tallybayes.weighted import objective as optim
 from tallybayes.weighted.objective import CorrectedRows, solved
 from tallybayes.weighted.smooth import SmoothDesign, SmoothTerms
-from tallybayes.weighted.splines import stacked
 from weighted.read import cells_of
 
 TRAIN, D = 1500, 9
@@ -182,7 +181,7 @@ def test_coefficients_are_those_of_a_general_minimiser(monkeypatch):
     cells = terms.cells.numbered(terms.code, rows.cells, np.arange(rows.n))
     design = np.zeros((rows.n, terms.cells.n))
     np.put_along_axis(design, cells, 1.0, axis=1)
-    design = design @ stacked(terms.functions).toarray()
+    design = design @ terms.values.toarray()
 
     def objective(q):
         q = q.reshape(nothing.shape)
