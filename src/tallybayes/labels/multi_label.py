@@ -718,7 +718,11 @@ class MultiLabel(LabelCounter):
         float64 array (n_rows, n_labels)
             In the order of ``classes_``. Labels do not exclude each other: rows do not sum to 1.
         """
-        x, inner = self._to_predict(X), self._inner()
+        return self._proba(self._to_predict(X))
+
+    def _proba(self, x: Any) -> Array:
+        """P(l | x) of rows that were read, (n_rows, n_labels)."""
+        inner = self._inner()
         found = np.zeros((inner.size(x), len(self._counts.labels)))
         for k in range(found.shape[1]):
             reader, joint = self._joint(k, x)

@@ -178,10 +178,11 @@ class LabelFile(PredictingFile):
         def of_part(table: Table) -> tuple[dict[str, list[str]], NDArray[np.float64]]:
             kept = {n: strings_of(column) for n, column in kept_columns(table, plan).items()}
             x = Table({n: table.columns[n] for n in plan.names or ()}, table.n_rows, True)
-            return kept, self.model.predict_proba(x)
+            if isinstance(self.model, Hierarchy):
+                return kept, self.model.predict_proba(x)
+            # one warning says what of the probabilities and of the labels is older than the counts
+            return kept, self.model._proba(self.model._to_predict(x, decides=True))
 
-        if isinstance(self.model, MultiLabel):
-            self.model._warn_of_stale(decides=True)
         with rows.reading(plan):
             yield from rows.over(of_part)
 

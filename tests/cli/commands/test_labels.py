@@ -81,6 +81,17 @@ def test_a_model_is_replaced_as_it_was_made_and_not_once_it_has_learned(run, row
     assert "has changed since it was made; it holds 21 rows" in run(*words, code=2).err
 
 
+def test_one_note_says_all_that_was_chosen_with_other_counts(run, rows, tmp_path):
+    labels = [c.split(";") if c else [] for _, _, c in ROWS]
+    model = MultiLabel(NaiveBayes(), threshold="f1", smoothing="auto").fit(rows, labels)
+    model.partial_fit(rows[:3], labels[:3]).save(tmp_path / "m.tally")
+    notes = run("predict", "m.tally", "new.csv").err.splitlines()
+    assert [note for note in notes if "before the counts changed" in note] == [
+        "warning: thresholds and smoothing were chosen before the counts changed: load the model "
+        "in Python, and tune(X, y) chooses again"
+    ]
+
+
 FIT = ("fit", "rows.csv", "-t", "topics", "--labels-separator")
 
 
