@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length
 
 from tallybayes.errors import StaleWarning, TallyWarning
-from tallybayes.validation import as_rows, label_array, read_groups, rows_of, warn_of_other_order
+from tallybayes.validation import as_rows, labels_given, read_groups, rows_of, warn_of_other_order
 from tallybayes.weighted.rows import fold_of, group_folds
 
 __all__ = ["cross_validate", "held_out_predictions", "leave_one_out", "usual_folds"]
@@ -108,7 +108,7 @@ def leave_one_out(
             "array"
         )
     warn_of_other_order(X, y, sample_weight, groups)
-    X, labels = as_rows(X), label_array(y)
+    X, labels = as_rows(X), labels_given(y)
     check_consistent_length(X, labels, sample_weight)
     fold = read_groups(groups, len(labels))
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -190,7 +190,7 @@ def cross_validate(
     """
     model = _need_classifier(model, "cross_validate")
     warn_of_other_order(X, y, sample_weight, groups)
-    X, labels = as_rows(X), label_array(y)
+    X, labels = as_rows(X), labels_given(y)
     check_consistent_length(X, labels, sample_weight)
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     together = None if groups is None else read_groups(groups, len(labels))

@@ -45,6 +45,7 @@ __all__ = [
     "is_missing_label",
     "label_array",
     "labels_and_codes",
+    "labels_given",
     "labels_named",
     "like",
     "model_array",
@@ -237,6 +238,21 @@ def label_array(y: Any) -> NDArray[Any]:
     return np.asarray(_without_nullable(y))
 
 
+def labels_given(y: Any) -> NDArray[Any]:
+    """The labels of rows that are judged, of any shape and in any order.
+
+    Raises
+    ------
+    ValueError
+        For a missing one, as where a model learns: it is neither right nor wrong.
+    """
+    labels = label_array(y)
+    if labels.dtype.kind in "US" and isinstance(y, list | tuple):  # NumPy makes a string of NaN
+        labels = np.array(y, dtype=object)
+    _need_labels(labels.ravel(), "")
+    return labels
+
+
 def labels_named(classes: Any) -> NDArray[Any]:
     """The distinct labels that ``classes=`` names, sorted."""
     return labels_and_codes(label_array(classes).ravel())[0]
@@ -335,23 +351,26 @@ def read_labels(y: Any, n_rows: int, whose: str) -> NDArray[Any]:
                 f"{error}: X has {n_rows} rows and y {len(y)} labels. Give one label a row"
             ) from None
     labels: NDArray[Any] = y
+    _need_labels(labels, whose)
+    if labels.dtype.kind in "fcO" and not _are_strings(labels):
+        assert_all_finite(labels, input_name="y")
+    return labels
+
+
+def _need_labels(labels: NDArray[Any], whose: str) -> None:
+    """Raises ValueError where one of the labels (n_rows,) is missing."""
     if labels.dtype.kind in "mM" and np.isnat(labels).any():
         raise _without_label("NaT", np.flatnonzero(np.isnat(labels)), whose)
     if labels.dtype.kind not in "fcO" or _are_strings(labels):
-        return labels
+        return
     if labels.dtype.kind == "O":  # of which scikit-learn takes None for a label
         for what, is_one in (("None", _is_none), ("NA", _is_na)):
             missing = np.flatnonzero([is_one(label) for label in labels.tolist()])
             if missing.size:
                 raise _without_label(what, missing, whose)
-    try:
-        assert_all_finite(labels, input_name="y")
-    except ValueError as error:
-        missing = np.flatnonzero(labels != labels)
-        if not missing.size:
-            raise
-        raise _without_label("NaN", missing, whose) from error
-    return labels
+    missing = np.flatnonzero(labels != labels)
+    if missing.size:
+        raise _without_label("NaN", missing, whose)
 
 
 def _are_strings(y: NDArray[Any]) -> bool:

@@ -51,6 +51,7 @@ from tallybayes.validation import (
     codes_of,
     label_array,
     labels_and_codes,
+    labels_given,
     like,
     read_given,
     rows_of,
@@ -1322,8 +1323,14 @@ class TallyClassifier(Classifier):
         -------
         float
             The accuracy, by weight.
+
+        Raises
+        ------
+        ValueError
+            For a row without a label, as in :meth:`fit`.
         """
         warn_of_other_order(X, y, sample_weight)
+        labels_given(y)
         return float(super().score(X, y, sample_weight))
 
     def _as_output(self, scores: Array, x: Any) -> Array:

@@ -14,7 +14,7 @@ from tallybayes.decisions import CostFigures, Costs, Decided
 from tallybayes.estimators import outputs
 from tallybayes.estimators.meta import MetaClassifier, if_inside_has
 from tallybayes.score import Kind
-from tallybayes.validation import as_numpy, codes_of, label_array, like
+from tallybayes.validation import as_numpy, codes_of, labels_given, like
 
 __all__ = ["CostClassifier"]
 
@@ -254,10 +254,10 @@ class CostClassifier(ClassifierMixin, MetaClassifier):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            For a label that is not a class of the model.
+            For a label that is missing, or not a class of the model.
         """
         figures = CostFigures(self._costs())
-        own = codes_of(label_array(y), self.classes_).astype(np.intp)
+        own = codes_of(labels_given(y), self.classes_).astype(np.intp)
         weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         figures.add(own, as_numpy(self.predict_proba(X)), weight)
         return -figures.cost

@@ -44,7 +44,7 @@ from tallybayes.sources.opening import folder_of_pattern
 from tallybayes.tables import Column, Mixed, Numbers, Strings, Table, read_table
 from tallybayes.tally import TableTally
 from tallybayes.threads import get_num_threads
-from tallybayes.validation import label_array, labels_and_codes, warn_of_other_order
+from tallybayes.validation import labels_and_codes, labels_given, warn_of_other_order
 
 __all__ = [
     "LazyNaiveBayes",
@@ -270,9 +270,14 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         float
             The share of rows whose label is predicted, by weight.
+
+        Raises
+        ------
+        ValueError
+            For a row without a label.
         """
         warn_of_other_order(rows, y, sample_weight)
-        labels = label_array(y)
+        labels = labels_given(y)
         return float(accuracy_score(labels, self.predict(rows, where), sample_weight=sample_weight))
 
     # ---- what is asked ---------------------------------------------------------------------------

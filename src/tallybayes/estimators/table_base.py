@@ -1159,6 +1159,12 @@ class TableClassifier(TallyClassifier):
         -------
         float
             The accuracy, by weight.
+
+        Raises
+        ------
+        ValueError
+            For a row without a label, as in :meth:`fit`; of files and databases,
+            :func:`tallybayes.labelled` leaves such rows out.
         """
         if not isinstance(y, str):
             return float(super().score(X, y, sample_weight))

@@ -41,7 +41,13 @@ from tallybayes.tokens.counting import (
     as_objects,
     document_batches,
 )
-from tallybayes.validation import codes_of, is_missing_label, read_labels, warn_of_other_order
+from tallybayes.validation import (
+    codes_of,
+    is_missing_label,
+    labels_given,
+    read_labels,
+    warn_of_other_order,
+)
 
 __all__ = [
     "FEW_DOCUMENTS",
@@ -257,9 +263,15 @@ class DocumentClassifier(Classifier):
         -------
         float
             The accuracy, by weight.
+
+        Raises
+        ------
+        ValueError
+            For a document without a label.
         """
         X, y = labelled_texts(X, y)
         warn_of_other_order(X, y, sample_weight)
+        labels_given(y)
         return float(super().score(X, y, sample_weight))
 
     def leave_one_out(

@@ -10,7 +10,7 @@ from tallybayes.plots.data import class_codes, need_fitted
 from tallybayes.plots.style import axes_grid, looks_of, name_axis
 from tallybayes.reporting.measures import LearningCurve, learning_curve
 from tallybayes.reporting.subjects import subject_of
-from tallybayes.validation import as_rows, label_array, read_groups
+from tallybayes.validation import as_rows, labels_given, read_groups
 
 __all__ = ["LearningCurveDisplay"]
 
@@ -114,7 +114,7 @@ class LearningCurveDisplay:
             For fewer than 40 rows, or labels that do not fit them.
         """
         subject = subject_of(need_fitted(estimator))
-        X, labels = as_rows(X), label_array(y).ravel()
+        X, labels = as_rows(X), labels_given(y).ravel()
         n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         class_codes(labels, n_rows, None)
         refit = not subject.learns_in_parts

@@ -25,7 +25,7 @@ from tallybayes.reporting.measures import (
     reliability,
 )
 from tallybayes.reporting.subjects import Subject, Text
-from tallybayes.validation import LeftOut, as_rows, codes_of, label_array, rows_of
+from tallybayes.validation import LeftOut, as_rows, codes_of, labels_given, rows_of
 
 __all__ = [
     "MAX_COMPARED_ROWS",
@@ -315,7 +315,7 @@ def content_of(
     groups : index array (n_rows,), optional
         Rows of a group are left out together.
     """
-    X, labels = as_rows(X), label_array(y).ravel()
+    X, labels = as_rows(X), labels_given(y).ravel()
     n = len(labels)
     if learned is None:
         learned = subject.can_have_learned(X, y, weight)

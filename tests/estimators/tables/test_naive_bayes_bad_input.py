@@ -31,7 +31,14 @@ from estimators.small_table import (
     refused,
     trained,
 )
-from tallybayes import LazyNaiveBayes, NaiveBayes, WeightedNaiveBayes, leave_one_out
+from tallybayes import (
+    GaussianNB,
+    LazyNaiveBayes,
+    NaiveBayes,
+    TextNB,
+    WeightedNaiveBayes,
+    leave_one_out,
+)
 from tallybayes.errors import FamilyWarning, LeftOutWarning, UnseenLevel, UnseenWarning
 from tallybayes.families import Binned, Categorical, Gaussian, NormalInverseGamma, Poisson
 
@@ -58,6 +65,25 @@ def test_a_target_with_gaps_is_refused(y):
     model = trained()
     refused(words, lambda: model.partial_fit(table, y), model)
     refused(words, lambda: model.forget(table, y), model)
+    refused(words, lambda: model.score(table, y), model)
+    refused(words, lambda: leave_one_out(model, table, y, groups=[0, 1]), model)
+
+
+@pytest.mark.parametrize("y", [["yes", np.nan], ["yes", None], pd.Series(["yes", None])], ids=str)
+def test_who_judges_rows_refuses_one_without_a_label(y):
+    """It is neither right nor wrong; scikit-learn has it wrong, or compares None with strings."""
+    rows, x, labels = [{"age": 1.0}, {"age": 2.0}], np.array([[1.0], [2.0]]), ["yes", "no"]
+    arrays, texts = GaussianNB().fit(x, labels), TextNB().fit(["a", "b"], labels)
+    table = NaiveBayes().fit(rows, labels)
+    costs = {"yes": {"yes": 0, "no": 1}, "no": {"yes": 1, "no": 0}}
+    for judge in (
+        lambda: arrays.score(x, y),
+        lambda: texts.score(["a", "b"], y),
+        lambda: table.score(rows, y),
+        lambda: table.with_costs(costs).score(rows, y),
+        lambda: table.report(rows, y),
+    ):
+        refused(r"contains (NaN|None): row 1 has no label. Drop such rows from X and y", judge)
 
 
 @pytest.mark.parametrize("label", [None, np.nan, pd.NA, ["a list"]], ids=repr)
