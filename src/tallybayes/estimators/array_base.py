@@ -28,6 +28,7 @@ from tallybayes.models.class_weights import (
     need_same_class_weights,
     weighted,
 )
+from tallybayes.models.data_warnings import is_index_name, warn_of_written_index
 from tallybayes.schema import Columns, Schema
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, read_table
 from tallybayes.tables.columns import BITS, TIMES, frame, is_missing
@@ -599,11 +600,7 @@ def encode(
             "Sparse data was passed for X, but with declared levels X must be dense: an absent "
             "entry has no value. Use X.toarray(), or level codes without levels="
         )
-    x = as_numpy(x)
-    if is_arrow(x):
-        from tallybayes.tables.arrow import as_table
-
-        x = as_table(x)
+    x = _without_written_index(estimator, as_numpy(x), reset=reset)
     if isinstance(x, list | tuple):
         x = np.array(x, dtype=object)  # NumPy would turn the numbers of a mixed row into strings
     x = validate_data(estimator, x, dtype=None, ensure_all_finite=False, reset=reset)
@@ -677,7 +674,7 @@ def read_rows(estimator: Any, x: Any, *, reset: bool) -> Any:
                 return x
             if n_features == known.get("n_features_in_"):
                 return x
-    x = as_numpy(x)
+    x = _without_written_index(estimator, as_numpy(x), reset=reset)
     if is_frame(x) and not _is_plain(x):
         return _rows_of_frame(estimator, x, reset=reset)
     if isinstance(x, list | tuple) and len(x) and isinstance(x[0], Mapping):
@@ -701,6 +698,27 @@ def read_rows(estimator: Any, x: Any, *, reset: bool) -> Any:
     return readable(x)
 
 
+def _without_written_index(estimator: Any, x: Any, *, reset: bool) -> Any:
+    """A frame without the index that pandas wrote among its columns, as classifiers of tables read
+    it; warns of it at the first batch. What offers Arrow's memory is a pyarrow table afterwards."""
+    if not is_frame(x):
+        return x
+    arrow = is_arrow(x)
+    if arrow:
+        from tallybayes.tables.arrow import as_table
+
+        x = as_table(x)
+    columns = x.column_names if arrow else list(x.columns)
+    known = () if reset else estimator.__dict__.get("feature_names_in_", ())  # of an older version
+    index = [name for name in columns if is_index_name(str(name)) and name not in known]
+    if not index:
+        return x
+    if reset:
+        for name in index:
+            warn_of_written_index(name, set(), "rename it to use it")
+    return x.drop(columns=index) if hasattr(x, "iloc") else x.drop(index)
+
+
 def _is_plain(frame: Any) -> bool:
     """Whether NumPy makes an array of numbers of a frame of pandas or polars, or SciPy a sparse
     matrix."""
@@ -715,10 +733,6 @@ def _is_plain(frame: Any) -> bool:
 
 def _rows_of_frame(estimator: Any, frame: Any, *, reset: bool) -> Any:
     """The columns of a frame as numbers, each by its own type."""
-    if is_arrow(frame):
-        from tallybayes.tables.arrow import as_table
-
-        frame = as_table(frame)
     validate_data(estimator, frame, reset=reset, skip_check_array=True)  # names, and their number
     names = None
     if hasattr(frame, "iloc"):  # whose names may be of any type, and repeat

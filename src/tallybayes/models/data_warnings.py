@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -39,6 +40,7 @@ __all__ = [
     "Watched",
     "identifies_groups",
     "is_identifier",
+    "is_index_name",
     "tiny_columns",
     "warn_of_groups",
     "warn_of_identifier",
@@ -150,12 +152,20 @@ def warn_of_identifier(name: str, counts: Array, warned: set[Hashable]) -> None:
 WRITTEN_INDEX = "the index of a data frame, not a column"
 
 
-def warn_of_written_index(name: str, warned: set[Hashable]) -> None:
+def is_index_name(name: str) -> bool:
+    """Whether pandas writes an index without a name so, in Parquet and in tables of Arrow."""
+    return re.fullmatch(r"__index_level_\d+__", name) is not None
+
+
+DECLARE = "declare a family for it in columns= to use it, or columns={...: None} to silence this"
+"""What to do about a written index where columns are declared."""
+
+
+def warn_of_written_index(name: str, warned: set[Hashable], advice: str = DECLARE) -> None:
     """Warns that the column is left out, once for each fit."""
     warn_user(
         f"column {name!r} is left out: it is the index that pandas wrote, such as numbers of rows. "
-        "Write without it (index=False, preserve_index=False), or declare a family for it in "
-        "columns= to use it, or columns={...: None} to silence this",
+        f"Write without it (index=False, preserve_index=False), or {advice}",
         LeftOutWarning,
         warned=warned,
         about=name,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import decimal
-import re
 from collections.abc import Container, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
@@ -15,7 +14,7 @@ from tallybayes.errors import FamilyWarning, warn_user
 from tallybayes.families.contract import Criterion
 from tallybayes.families.priors import Estimate
 from tallybayes.families.registry import family_names, family_of_name, is_family
-from tallybayes.models.data_warnings import tiny_columns, warn_of_tiny
+from tallybayes.models.data_warnings import is_index_name, tiny_columns, warn_of_tiny
 from tallybayes.persistence import NonNegative
 from tallybayes.schema import Kind
 from tallybayes.score import Unseen
@@ -67,9 +66,6 @@ DTYPE_NAMES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("<u", ("text", "mixed")),
     ("object", ("text", "mixed")),
 )
-
-INDEX_NAME = re.compile(r"__index_level_\d+__")
-"""What pandas and pyarrow call an index without a name, in Parquet and in tables of Arrow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +120,7 @@ class Declared:
     def is_written_index(self, name: str) -> bool:
         """Whether a column is the index of a data frame, which nobody has declared to be read."""
         is_declared = name in self.reads and name not in self.assumed
-        return not is_declared and INDEX_NAME.fullmatch(name) is not None
+        return not is_declared and is_index_name(name)
 
     @property
     def correlated(self) -> set[str]:

@@ -7,11 +7,14 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
@@ -32,6 +35,7 @@ from estimators.cases import (
     rows,
 )
 from tallybayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
+from tallybayes.errors import LeftOutWarning
 
 CLASSES = [0, 1, 2]
 SMALL, LARGE = 60, 20_000  # below and above the 8192 rows that are counted in one piece
@@ -165,6 +169,23 @@ def test_other_feature_names_are_refused(NB, method, names, message):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="each attempt may end its process, so it forks")
+@pytest.mark.parametrize("kind", ["pandas", "arrow", "polars"])
+@pytest.mark.parametrize("NB", [GaussianNB, partial(CategoricalNB, levels=[[0, 1]])])
+def test_the_index_that_pandas_wrote_is_no_column(NB, kind):
+    """As classifiers of tables read it; a frame to predict may have it, or not."""
+    frame = pd.DataFrame({"a": [0, 1, 1, 0, 1, 0] * 5}).sample(frac=1.0, random_state=0)
+    written, y = pa.Table.from_pandas(frame), ["p", "q"] * 15
+    makes = {"pandas": lambda t: pl.from_arrow(t).to_pandas(), "polars": pl.from_arrow}
+    read = makes.get(kind, lambda table: table)(written)
+    with pytest.warns(LeftOutWarning, match="'__index_level_0__' is left out.* rename it to use"):
+        model = NB().fit(read, y)
+    assert model.feature_names_in_.tolist() == ["a"]
+    expected = NB().fit(frame, y).predict_proba(frame)
+    model.partial_fit(read, y).forget(read, y)
+    assert np.array_equal(model.predict_proba(read), expected)
+    assert np.array_equal(model.predict_proba(frame), expected)
+
+
 def test_a_sparse_matrix_whose_indices_lie_outside_is_refused_and_not_followed():
     """What became of every attempt of the program, in a process of its own."""
     program = Path(malformed_sparse.__file__)
