@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import math
 import numbers
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import date, datetime
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +32,7 @@ __all__ = [
     "encoded_label",
     "encoded_rows",
     "hashed",
+    "hashes_of",
     "kind_of_label",
     "mixed_column",
     "rows_given",
@@ -102,15 +105,27 @@ _encode = json.JSONEncoder(
 ).encode
 
 
-STRINGS = frozenset({str, bool})
+NUMBERS = frozenset({int, float})
+PLAIN = NUMBERS | {str, bool, type(None)}
+
+
+def _are_known(rows: Sequence[Any], known: Mapping[str, str]) -> bool:
+    """Whether rows hold plain values alone, in columns that are known to hold no dates. Then no
+    rule of :func:`_columns_of` can be broken, and nothing is new."""
+    if set(map(type, rows)) != {dict}:
+        return False
+    names = set().union(*rows)
+    values = list(chain.from_iterable(map(dict.values, rows)))
+    kinds = set(map(type, values))
+    if not (kinds <= PLAIN and names <= known.keys()) or "date" in map(known.get, names):
+        return False
+    numbers = [abs(value) for value in values if type(value) in NUMBERS] if kinds & NUMBERS else ()
+    return not numbers or max(numbers) <= MAX_NUMBER  # NaN is passed over, or compares as False
 
 
 def _columns_of(row: Mapping[Any, Any], known: Mapping[str, str], new: dict[str, str]) -> None:
     """Refuses numbers that could not be counted with others, and dates among other values; adds
     columns that nothing is known of to `new`."""
-    strings = STRINGS.issuperset(map(type, row.values()))
-    if strings and known.keys() >= row.keys() and "date" not in map(known.get, row):
-        return
     for name, value in row.items():
         kind, of = "value", type(value)
         if of is not str and of is not bool:
@@ -164,40 +179,41 @@ def mixed_column(name: str, kind: str, held: str) -> StoreError:
     )
 
 
-def _encoded_row(row: Any, known: Mapping[str, str], new: dict[str, str]) -> bytes:
-    if isinstance(row, str):
-        text = _encode(row)
-    else:
-        _columns_of(row, known, new)
-        try:
-            text = _encode(row)
-        except ValueError as error:
-            if isinstance(error, StoreError):
-                raise
-            text = _encode({name: _plain(value) for name, value in row.items()})
+def _encoded(row: Any) -> str:
+    """A row, or a document, as JSON."""
     try:
-        found = text.encode()
+        return _encode(row)
+    except ValueError as error:
+        if isinstance(error, StoreError):
+            raise
+        return _encode({name: _plain(value) for name, value in row.items()})
+
+
+def _texts(rows: Sequence[Any]) -> list[bytes]:
+    """Rows as JSON. Rows of a table are encoded in one call and split at ``},{``, unless a string
+    holds that as well or NaN is among the values."""
+    try:
+        if set(map(type, rows)) == {dict}:
+            with suppress(ValueError):
+                found = _encode(rows)[2:-2].encode().split(b"},{")
+                if len(found) == len(rows):
+                    return [b"{%b}" % text for text in found]
+        return [_encoded(row).encode() for row in rows]
     except UnicodeEncodeError as error:
         raise StoreError(
             f"a row holds text that is no valid Unicode ({error.reason}): decode it with "
             "errors='replace'"
         ) from error
-    if len(found) > MAX_ROW:
-        raise StoreError(
-            f"a row takes {len(found):,} bytes; at most {MAX_ROW:,} are kept. Leave out the column "
-            "that is so long"
-        )
-    return found
 
 
 def encoded_rows(
-    rows: Iterable[Any], known: Mapping[str, str]
+    rows: Sequence[Any], known: Mapping[str, str]
 ) -> tuple[list[bytes], dict[str, str]]:
     """Rows as they are kept.
 
     Parameters
     ----------
-    rows : iterable of dict or str
+    rows : sequence of dict or str
         From :func:`rows_given`.
     known : mapping of str to {"date", "value"}
         What the columns of earlier rows hold.
@@ -213,7 +229,18 @@ def encoded_rows(
         For what cannot be kept: the message names the column and the value.
     """
     new: dict[str, str] = {}
-    return [_encoded_row(row, known, new) for row in rows], new
+    if not _are_known(rows, known):
+        for row in rows:
+            if not isinstance(row, str):
+                _columns_of(row, known, new)
+    found = _texts(rows)
+    longest = max(map(len, found), default=0)
+    if longest > MAX_ROW:
+        raise StoreError(
+            f"a row takes {longest:,} bytes; at most {MAX_ROW:,} are kept. Leave out the column "
+            "that is so long"
+        )
+    return found, new
 
 
 def decoded_rows(rows: Sequence[bytes]) -> list[Any]:
@@ -271,7 +298,7 @@ def rows_given(rows: Any, documents: bool) -> list[Any]:
                     f"{type(text).__name__}: give the text itself"
                 )
         return found
-    if isinstance(rows, list | tuple) and all(isinstance(row, Mapping) for row in rows):
+    if isinstance(rows, list | tuple) and all(issubclass(t, Mapping) for t in set(map(type, rows))):
         return list(rows)
     if isinstance(rows, Mapping | str | bytes | list | tuple):
         raise StoreError(
@@ -384,12 +411,17 @@ def decoded_label(text: str | None) -> Any:
 
 
 def hashed(value: Any, key: bytes, what: str) -> bytes:
-    """The keyed hash of an id or a subject, 16 bytes.
+    """The keyed hash of an id or a subject, 16 bytes; see :func:`hashes_of`."""
+    return hashes_of([value], key, what)[0]
+
+
+def hashes_of(values: Sequence[Any], key: bytes, what: str) -> list[bytes]:
+    """The keyed hashes of ids or subjects, 16 bytes each.
 
     Parameters
     ----------
-    value : str, bytes or int
-        What it stands for is not kept: addresses and names are personal data.
+    values : sequence of str, bytes or int
+        What they stand for is not kept: addresses and names are personal data.
     key : bytes
         The key of the store.
     what : str
@@ -397,7 +429,7 @@ def hashed(value: Any, key: bytes, what: str) -> bytes:
 
     Returns
     -------
-    bytes
+    list of bytes
         BLAKE2b, keyed.
 
     Raises
@@ -405,25 +437,32 @@ def hashed(value: Any, key: bytes, what: str) -> bytes:
     StoreError
         For another type, or more than 1,024 bytes.
     """
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, str):
-        text = value.encode("utf-8", "surrogatepass")
-    elif isinstance(value, int) and not isinstance(value, bool):
-        text = b"%d" % value
-    elif isinstance(value, bytes):
-        text = value
-    else:
-        raise StoreError(f"an {what} is a string, bytes or a whole number, got {value!r}"[:200])
-    if len(text) > MAX_ID:
+    texts = [_bytes_of(value, what) for value in values]
+    longest = max(map(len, texts), default=0)
+    if longest > MAX_ID:
         raise StoreError(
-            f"an {what} has {len(text):,} bytes; at most {MAX_ID:,} are taken: give a key of the "
+            f"an {what} has {longest:,} bytes; at most {MAX_ID:,} are taken: give a key of the "
             "row, not its content"
         )
-    keyed = _keyed(key, what).copy()
-    keyed.update(text)
-    found: bytes = keyed.digest()
+    begun, found = _keyed(key, what).copy, []
+    for text in texts:
+        keyed = begun()
+        keyed.update(text)
+        found.append(keyed.digest())
     return found
+
+
+def _bytes_of(value: Any, what: str) -> bytes:
+    """What is hashed of an id or a subject."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogatepass")
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, int) and not isinstance(value, bool):
+        return b"%d" % value
+    if isinstance(value, bytes):
+        return value
+    raise StoreError(f"an {what} is a string, bytes or a whole number, got {value!r}"[:200])
 
 
 def digest_of(request: str, content: Sequence[Any]) -> bytes:

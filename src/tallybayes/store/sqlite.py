@@ -201,14 +201,14 @@ class SQLiteLedger(Ledger):
             try:
                 if len(events) == 1:
                     return int(self.connection.execute(INSERT, events[0]).lastrowid or 0)
-                self.connection.executemany(INSERT, events)
+                self.connection.executemany(INSERT, map(tuple, events))
             except sqlite3.IntegrityError as error:
                 raise Duplicate from error
             return self.horizon()
 
     def insert_new(self, events: Sequence[Event]) -> set[bytes]:
         with suppress(sqlite3.IntegrityError), self.savepoint():
-            self.connection.executemany(INSERT, events)
+            self.connection.executemany(INSERT, map(tuple, events))
             return set()
         there = set()
         for event in events:  # some are there: which ones

@@ -23,6 +23,7 @@ from tallybayes.store.events import (
     encoded_label,
     encoded_rows,
     hashed,
+    hashes_of,
     kind_of_label,
     mixed_column,
     rows_given,
@@ -189,12 +190,11 @@ class Writing(Reading):
             facts |= {f"{FACTS}{n}": v for n, v in self._declaration.facts(rows).items()}
         if ids is None and request is not None:
             ids = [f"{request}/{i}" for i in range(n_rows)]
-        hashes = [None] * n_rows if ids is None else [hashed(i, key, "id") for i in ids]
-        subject = (
-            [None] * n_rows
-            if subjects is None
-            else [None if s is None else hashed(s, key, "subject") for s in subjects]
-        )
+        hashes: list[Any] = [None] * n_rows if ids is None else hashes_of(ids, key, "id")
+        subject: list[bytes | None] = [None] * n_rows
+        if subjects is not None:
+            made = iter(hashes_of([s for s in subjects if s is not None], key, "subject"))
+            subject = [None if s is None else next(made) for s in subjects]
         when = [now] * n_rows if times is None else [seconds_of(t) for t in times]
         weights = weights_of(weights, n_rows)
         kept = encoded if self._keeps_rows else [None] * n_rows
@@ -417,7 +417,7 @@ class Writing(Reading):
             raise StoreError("forget takes ids= or subjects=, one of the two")
         names = _listed(subjects if ids is None else ids)
         column = "subject" if ids is None else "id"
-        hashes = {hashed(name, self._key, column): name for name in names}
+        hashes = dict(zip(hashes_of(names, self._key, column), names, strict=True))
         encoded = self._rows_of_ids(rows, names, column)
 
         def forgotten(ledger: Ledger) -> Forgotten:
@@ -510,7 +510,7 @@ class Writing(Reading):
         encoded_labels = [encoded_label(label) for label in labels]
         self._need_declared(labels, [])
         self._need_kind(encoded_labels, {})
-        hashes = {hashed(name, self._key, "id"): i for i, name in enumerate(names)}
+        hashes = {value: i for i, value in enumerate(hashes_of(names, self._key, "id"))}
         if len(hashes) < len(names):
             raise StoreError("an id is given twice: give each row one label")
         encoded = self._rows_of_ids(rows, names, "id")
