@@ -29,10 +29,12 @@ from tallybayes.estimators.vectorizer import (
     need_documents,
     of_own_terms,
 )
-from tallybayes.models.documents import EVENTS, PlainLearner, TextLearner, TextModel, Transforms
+from tallybayes.models.documents import EVENTS, PlainLearner, Transforms
 from tallybayes.models.live_documents import LiveDocuments
 from tallybayes.models.weighted_documents import (
     DocumentModel,
+    TextLearner,
+    TextModel,
     WeightedLearner,
     softly_counted,
     spelling_of,

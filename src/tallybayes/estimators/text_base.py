@@ -25,9 +25,9 @@ from tallybayes.estimators.vectorizer import (
     rules_of,
 )
 from tallybayes.explain.explanation import DocumentExplanation, explain_document, top_terms
-from tallybayes.models.documents import TextModel, formula_of
 from tallybayes.models.live_documents import LiveDocuments
-from tallybayes.score import Formula
+from tallybayes.models.weighted_documents import TextModel
+from tallybayes.score import Formula, TextTerm
 from tallybayes.sources.document_source import labelled_texts, texts_of
 from tallybayes.tally import TermCounts
 from tallybayes.tally.live_terms import MIN_HALF_LIFE, LiveTermCounts
@@ -106,7 +106,17 @@ class DocumentClassifier(Classifier):
         model = self._fitted()
         if model.needs_reweighting:
             _warn_of_ridge()
-        return formula_of(model, rules_of(self._counter.vectorizer))
+        scorer, tally, k = model.scorer, model.tally, model.tally.n_classes
+        reason = "a model of documents has no statement of SQL, which cuts no text into terms"
+        analyzer = rules_of(self._counter.vectorizer)
+        return Formula(
+            classes=tally.labels,
+            offset=scorer.intercept,
+            terms=[TextTerm(("document",), reason, analyzer, tally.terms, scorer.sums)],
+            ruled_out=np.full(k, 1.0 / k),
+            fallback=0,
+            kinds={"document": "text"},
+        )
 
     def _holds_the_same(self, other: Any) -> bool:
         return self._counter.options == other._counter.options and bool(

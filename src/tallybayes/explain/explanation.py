@@ -16,8 +16,8 @@ from scipy.special import log_softmax, xlogy
 
 from tallybayes.errors import shown
 from tallybayes.families.priors import class_evidence
-from tallybayes.models.documents import TextModel
 from tallybayes.models.table import TableModel, TextTerms
+from tallybayes.models.weighted_documents import TextModel
 from tallybayes.readable import html_table, shaded
 from tallybayes.score import ImproperPrior
 from tallybayes.scoring import normalised

@@ -13,9 +13,9 @@ from tallybayes.errors import listed
 from tallybayes.explain.explanation import top_terms
 from tallybayes.explain.importances import array_importances, column_importances
 from tallybayes.models.array import ArrayModel
-from tallybayes.models.documents import TextModel
 from tallybayes.models.table import TableModel
 from tallybayes.models.weighted import WeightedModel, copy_of
+from tallybayes.models.weighted_documents import TextModel
 from tallybayes.models.weighting import Weighting
 from tallybayes.readable import plain
 from tallybayes.scoring import Figures

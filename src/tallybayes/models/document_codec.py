@@ -17,10 +17,9 @@ from tallybayes.models.documents import (
     FixedIdf,
     PlainDocuments,
     PlainLearner,
-    TextModel,
     Transforms,
 )
-from tallybayes.models.weighted_documents import DocumentModel, spelling_of
+from tallybayes.models.weighted_documents import DocumentModel, TextModel, spelling_of
 from tallybayes.persistence import (
     NonNegative,
     Positive,

@@ -1,12 +1,11 @@
-"""Models of documents: their contract, events, transforms of counts, and documents left out."""
+"""Plain models of documents: events, transforms of counts, and documents left out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import fsum
-from typing import Any, Literal, NamedTuple, Protocol, Self
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,24 +14,21 @@ from scipy.special import log_softmax
 
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.schema import places_among
-from tallybayes.score import Formula, TermSums, TextTerm
+from tallybayes.score import TermSums
 from tallybayes.tally import TermCounts
 from tallybayes.tally.live_terms import LiveTermCounts
 from tallybayes.tally.terms import SLACK, places_of_terms
 from tallybayes.threads import get_num_threads
-from tallybayes.tokens.analyzer import Analyzer
 from tallybayes.tokens.counting import Documents
 from tallybayes.weighted.documents import document_keys
 from tallybayes.weighted.ridge import DocumentFigures
 from tallybayes.weighted.rows import group_folds, group_keys, sampled
-from tallybayes.weighted.unlabelled import Unlabelled
 
 __all__ = [
     "EVENTS",
     "Bernoulli",
     "Coefficients",
     "Complement",
-    "Event",
     "FixedIdf",
     "LeftOut",
     "LinearScorer",
@@ -40,180 +36,17 @@ __all__ = [
     "PlainDocuments",
     "PlainLearner",
     "Sums",
-    "TextLearner",
-    "TextModel",
-    "TextScorer",
     "Transforms",
-    "formula_of",
     "inverse_document_frequency",
     "left_out_blocks",
     "length_normalized",
     "log_frequency",
     "prior_without",
-    "size_of_counts",
 ]
 
 
-# ---- the contract of a model of documents --------------------------------------------------------
 Array = NDArray[np.float64]
-Codes = NDArray[np.int32]
 Index = NDArray[np.intp]
-
-
-class TextScorer(Protocol):
-    """The score of documents."""
-
-    @property
-    def intercept(self) -> Array:
-        """The score of a document without terms, float64 (n_classes,)."""
-
-    def joint(self, documents: Documents) -> Array:
-        """The score of each class, in nats, float64 (n_documents, n_classes)."""
-
-    def posterior(self, documents: Documents, *, log: bool = False) -> Array:
-        """P(c | document), or its logarithm in nats, float64 (n_documents, n_classes)."""
-
-    def contributions(self, documents: Documents) -> Array:
-        """What each term adds to the score of each class, float64 (n_entries, n_classes)."""
-
-    def sums(self) -> list[TermSums]:
-        """The score without the intercept, up to a number of the document, as a formula has it."""
-
-
-DOCUMENT = "document"
-"""The column of a formula of documents."""
-
-
-def formula_of(model: TextModel, analyzer: Analyzer | None) -> Formula:
-    """What a model of documents predicts, as a value of one column.
-
-    Parameters
-    ----------
-    model : TextModel
-    analyzer : Analyzer, optional
-        How documents are cut into terms; None where that is a function of Python.
-    """
-    scorer, tally, k = model.scorer, model.tally, model.tally.n_classes
-    reason = "a model of documents has no statement of SQL, which cuts no text into terms"
-    return Formula(
-        classes=tally.labels,
-        offset=scorer.intercept,
-        terms=[TextTerm((DOCUMENT,), reason, analyzer, tally.terms, scorer.sums)],
-        ruled_out=np.full(k, 1.0 / k),
-        fallback=0,
-        kinds={DOCUMENT: "text"},
-    )
-
-
-def size_of_counts(documents: Array, n_terms: int) -> str:
-    """How large counts are, which is compared before each of them is: the weight of all documents,
-    in any order of the classes, and the number of terms."""
-    return f"{fsum(documents)!r} {n_terms} "
-
-
-class CountsDocuments(Protocol):
-    """How documents are counted."""
-
-    def counted(
-        self,
-        terms: NDArray[Any],
-        labels: NDArray[Any],
-        documents: Documents,
-        codes: Codes,
-        weights: Array | None,
-    ) -> TermCounts:
-        """The tally of some documents."""
-
-
-class TextModel(CountsDocuments, Protocol):
-    """A tally of terms, and how it is read; learning makes another model."""
-
-    @property
-    def tally(self) -> TermCounts:
-        """Everything that was counted."""
-
-    @property
-    def scorer(self) -> TextScorer:
-        """The score of documents."""
-
-    @property
-    def figures(self) -> DocumentFigures:
-        """How well documents were predicted that were left out."""
-
-    @property
-    def penalty(self) -> float | None:
-        """The penalty of the ridge; None where there is none."""
-
-    @property
-    def unlabelled(self) -> Unlabelled | None:
-        """How unlabelled documents were counted; None if there are none."""
-
-    @property
-    def needs_reweighting(self) -> bool:
-        """Whether the counts have changed since something was learned that depends on them."""
-
-    @property
-    def learned_with(self) -> str | None:
-        """The counts that a stale model was learned with: their size and a digest."""
-
-    def with_tally(self, tally: TermCounts) -> Self:
-        """The same reading of other counts."""
-
-    def reweighted(
-        self,
-        documents: Documents,
-        y: Codes,
-        weights: Array | None,
-        groups: Index | None = None,
-        *,
-        ridge: bool,
-    ) -> Self:
-        """The same counts, with weights that are learned again; documents of a group are left out
-        together."""
-
-    def need_alike(self, other: Any) -> None:
-        """Raises IncompatibleTallies unless the tally of another model can be added."""
-
-    def left_out(
-        self,
-        documents: Documents,
-        y: Codes,
-        weight: Array | None = None,
-        groups: Index | None = None,
-    ) -> Array:
-        """log P(c | document) of counted documents, each without itself or its group, float64
-        (n_documents, n_classes)."""
-
-    def equals(self, other: Any) -> bool:
-        """Whether another model holds the same counts, and reads them in the same way."""
-
-    def begin(self, live: LiveTermCounts) -> None:
-        """Gives an empty live tally the counts, and tells it how they are read."""
-
-    def without_counts(self) -> Self:
-        """How counts are read; for :meth:`of_live` alone."""
-
-    def of_live(self, live: LiveTermCounts) -> Self:
-        """The same reading of the counts of a live tally."""
-
-    def of_one_occurrence(self, k: int) -> Array:
-        """What one occurrence of each term adds to the score of class k, above the mean of all
-        classes, in nats, float64 (n_terms,)."""
-
-
-class TextLearner(CountsDocuments, Protocol):
-    """How documents are counted, and a model made of them."""
-
-    def fitted(
-        self,
-        tally: TermCounts,
-        documents: Documents,
-        y: Codes,
-        weights: Array | None,
-        groups: Index | None = None,
-    ) -> TextModel:
-        """A model of the tally, learned on its documents; those of a group are left out
-        together."""
 
 
 # ---- transforms of counts of terms before they are summed, from Rennie et al. (2003) -------------
@@ -417,22 +250,6 @@ class Coefficients(NamedTuple):
     pair: Array
 
 
-class Event(Protocol):
-    """An event model of documents."""
-
-    counts_values: bool
-    """Whether values are summed; otherwise a term is there or not."""
-    has_prior: bool
-    """Whether the class prior is part of the score."""
-
-    def coefficients(self, sums: Sums) -> Coefficients:
-        """The numbers of the score."""
-
-    def left_out(self, rest: LeftOut) -> Array:
-        """The score of documents that are left out, without the prior, float64 (n_documents,
-        n_classes)."""
-
-
 @dataclass(frozen=True)
 class Multinomial:
     """Each occurrence of a term is drawn from the terms of the class.
@@ -445,7 +262,9 @@ class Multinomial:
 
     alpha: float
     counts_values = True
+    """Whether values are summed; otherwise a term is there or not."""
     has_prior = True
+    """Whether the class prior is part of the score."""
 
     def coefficients(self, sums: Sums) -> Coefficients:
         """The numbers of the score."""
@@ -560,7 +379,8 @@ def _log_total(total: Array) -> Array:
 # ---- a plain model: a tally of terms, read by a formula without learned weights ------------------
 EventName = Literal["multinomial", "complement", "bernoulli"]
 
-EVENTS: dict[str, type[Multinomial] | type[Complement] | type[Bernoulli]] = {
+Event = Multinomial | Complement | Bernoulli
+EVENTS: dict[str, type[Event]] = {
     "multinomial": Multinomial,
     "complement": Complement,
     "bernoulli": Bernoulli,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.models.documents import TextModel, size_of_counts
+from tallybayes.models.weighted_documents import TextModel, size_of_counts
 from tallybayes.tally.live_terms import LiveTermCounts
 from tallybayes.threads import new_lock
 from tallybayes.tokens.counting import TextDocuments

@@ -1,9 +1,11 @@
-"""The weighted model of documents: a tally of terms, learned weights and a ridge."""
+"""The weighted model of documents: a tally of terms, learned weights and a ridge; and what plain
+models share with it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from math import fsum
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -12,7 +14,7 @@ from scipy.special import log_softmax
 
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.families.text import GroupCounts, TermTable
-from tallybayes.models.documents import TextModel, size_of_counts
+from tallybayes.models.documents import PlainDocuments, PlainLearner
 from tallybayes.schema import places_among
 from tallybayes.tally import TermCounts
 from tallybayes.tally.live_terms import LiveTermCounts, RidgeTerms
@@ -31,7 +33,10 @@ from tallybayes.weighted.unlabelled import WEIGHTS, PartLabelled, Unlabelled, ch
 __all__ = [
     "DocumentModel",
     "Spelling",
+    "TextLearner",
+    "TextModel",
     "WeightedLearner",
+    "size_of_counts",
     "softly_counted",
     "spelling_of",
     "with_unlabelled_of",
@@ -49,6 +54,12 @@ def spelling_of(analyzer: Any, n_features: int | None) -> Spelling:
     if n_features is not None:
         return "buckets"
     return "characters" if analyzer in ("char", "char_wb") else "words"
+
+
+def size_of_counts(documents: Array, n_terms: int) -> str:
+    """How large counts are, which is compared before each of them is: the weight of all documents,
+    in any order of the classes, and the number of terms."""
+    return f"{fsum(documents)!r} {n_terms} "
 
 
 class _CountsAlone:
@@ -348,6 +359,11 @@ class WeightedLearner(_CountsAlone):
         """A model of the tally, learned on its documents."""
         rows = documents, y, weights, groups
         return DocumentModel.fitted(tally, self.spelling, *rows, ridge=self.ridge)
+
+
+TextLearner = PlainLearner | WeightedLearner
+TextModel = PlainDocuments | DocumentModel
+"""A tally of terms, and how it is read."""
 
 
 def term_table(tally: TermCounts, spelling: Spelling) -> TermTable:
