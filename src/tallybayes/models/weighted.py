@@ -15,7 +15,7 @@ from tallybayes.engines.parts import TakenOut, TextPart
 from tallybayes.families.contract import Context
 from tallybayes.families.priors import PriorWithout
 from tallybayes.models.base import kept
-from tallybayes.models.declarations import ColumnReading, Declared
+from tallybayes.models.declarations import ColumnReading
 from tallybayes.models.rows import Held
 from tallybayes.models.table import PROSE, Chosen, Contributions, TableModel, TextTerms
 from tallybayes.models.weighting import PartNow, Weighting, WeightingNow, apply_weighting
@@ -33,14 +33,12 @@ from tallybayes.weighted.tables import NULL_TERM
 from tallybayes.weighted.ways import MAX_PROBABILITY, mixed
 
 __all__ = [
-    "ScoreWithText",
     "Term",
     "TextColumns",
     "WeightedModel",
     "cell_labels",
     "columns_read",
     "copy_of",
-    "text_columns_of",
     "weights_of",
 ]
 
@@ -92,7 +90,29 @@ class WeightedModel(TableModel):
 
     def text_columns(self, unit: float) -> TextColumns:
         """The contributions of columns of text; a row of weight `unit` is an effective one."""
-        return self.once("text_columns", lambda: text_columns_of(self, unit))
+        return self.once("text_columns", self._text_columns, unit)
+
+    def _text_columns(self, unit: float) -> TextColumns:
+        declared, counts = self.reading.declared.families, self.tally.classes.count
+        present, tally = np.flatnonzero(counts > 0.0), self.tally_read
+        context = Context(counts[present] / unit, 1.0, 1.0, UNIT_ROWS)
+        parts: dict[str, Any] = {}
+        for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
+            if isinstance(group, TextCounts) and columns.names is not None:
+                name = columns.names[0]
+                family, held = declared.get(name, PROSE), group.take(present).held
+                held = replace(
+                    held,
+                    counts=in_effective_rows(held.counts, unit),
+                    documents=in_effective_rows(held.documents, unit),
+                )
+                parts[name] = TextPart(
+                    columns=(name,),
+                    n_classes=len(present),
+                    likelihood=family.likelihood(TextCounts(len(present), held), context),
+                    analyzer=family.terms,
+                )
+        return TextColumns(parts, present, len(counts), unit)
 
     def formula(self) -> Formula:
         score = self.score
@@ -275,8 +295,7 @@ def _change_of_counts(now: WeightingNow, part: PartNow, out: LearningRows) -> Ar
         rows_taken_out(part.tables, pairs, rounds, rows, now.share).scores(weights)
         for rows in (out, kept)
     )
-    change: Array = left - whole
-    return change
+    return left - whole
 
 
 def _change_of_shares(now: WeightingNow, part: PartNow, out: LearningRows, rows: slice) -> Array:
@@ -542,35 +561,6 @@ class TextColumns:
         return found
 
 
-def text_columns_of(model: TableModel, unit: float) -> TextColumns:
-    """The columns of text of a model that have values."""
-    what: Declared = model.reading.declared
-    counts = model.tally.classes.count
-    present = np.flatnonzero(counts > 0.0)
-    context = Context(counts[present] / unit, 1.0, 1.0, UNIT_ROWS)
-    parts: dict[str, Any] = {}
-    tally = model.tally_read
-    for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
-        if isinstance(group, TextCounts) and columns.names is not None:
-            name = columns.names[0]
-            family = what.families.get(name, PROSE)
-            held = _in_effective_rows(group.take(present), unit)
-            likelihood = family.likelihood(held, context)
-            parts[name] = TextPart(
-                columns=(name,),
-                n_classes=len(present),
-                likelihood=likelihood,
-                analyzer=family.terms,
-            )
-    return TextColumns(parts, present, len(counts), unit)
-
-
-def _in_effective_rows(group: TextCounts, unit: float) -> TextCounts:
-    held = group.held
-    counts, documents = (in_effective_rows(a, unit) for a in (held.counts, held.documents))
-    return TextCounts(group.n_classes, replace(held, counts=counts, documents=documents))
-
-
 class ScoreWithText(WeightedScore):
     """A score of cells, and of columns of text beside them.
 
@@ -612,8 +602,7 @@ class ScoreWithText(WeightedScore):
         return [*super().terms(), *text]
 
     def joint(self, x: Table) -> Array:
-        found: Array = super().joint(x) + self.text_columns.contributions(x) @ self.weight_of
-        return found
+        return super().joint(x) + self.text_columns.contributions(x) @ self.weight_of
 
     def change_without(self, x: Table, own: Index, weight: Array) -> Array:
         """How the scores change when each row is taken out of the counts of terms."""

@@ -82,8 +82,7 @@ class LeftOutRows(NamedTuple):
 def _log_prior(model: WeightedModel, prior_is_given: bool, present: Index) -> Array:
     """The log-prior that learned class offsets are relative to."""
     rows = model.tally.classes.count[present]
-    prior: Array = np.log(rows / rows.sum()) if prior_is_given else model.log_prior[present]
-    return prior
+    return np.log(rows / rows.sum()) if prior_is_given else model.log_prior[present]
 
 
 def learned_weighting(
@@ -159,7 +158,9 @@ def learned_weighting(
     order = np.argsort(at)
     tested = judged.tested[order]
     weights = unit * rows.weight[tested]
-    of_mean = _as_the_mean_predicts(judged, rows.y[judged.tested])
+    of_mean = judged.log_proba.copy()
+    if judged.log_own is not None:  # own classes as near to 1 as the mean of all fits puts them
+        of_mean[np.arange(len(of_mean)), rows.y[judged.tested]] = judged.log_own
     left_out = LeftOutRows(at[order], log_proba[order], weights, of_mean[order])
     weighting = Weighting(
         learned=without_rows(learned),
@@ -361,15 +362,6 @@ def _figures(
     actual, predicted = np.divmod(cases, n_classes)
     confused = np.column_stack([actual, predicted, np.bincount(of, weight * unit, len(cases))])
     return figures, confused, np.log(proba)
-
-
-def _as_the_mean_predicts(judged: Averaged, y: NDArray[np.int32]) -> Array:
-    """Log-probabilities of the rows left out, their own classes y as near to 1 as the mean of all
-    fits puts them."""
-    found = judged.log_proba.copy()
-    if judged.log_own is not None:
-        found[np.arange(len(y)), y] = judged.log_own
-    return found
 
 
 def _left_out(model: WeightedModel, held: Held, rows: float) -> dict[str, str]:

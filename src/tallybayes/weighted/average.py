@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import InitVar, dataclass, replace
 from functools import cache, reduce
 from typing import Annotated
 
@@ -22,7 +22,7 @@ from tallybayes.weighted.learned import Averaged
 from tallybayes.weighted.rows import LearningRows, canonical, distinct, thinned
 from tallybayes.weighted.scores import log_normalised
 from tallybayes.weighted.search import FitOptions
-from tallybayes.weighted.smooth import Smooth, smooth_functions
+from tallybayes.weighted.smooth import CHANCE_GAIN, Smooth, smooth_functions
 from tallybayes.weighted.ways import (
     ALL_PAIRS_GAIN,
     STRICTER,
@@ -117,30 +117,32 @@ def averaged(
         rare, pairs = np.unique(rows.y[search.spared]).tolist(), options.interactions is None
         smooth = smooth_functions(found, whole, columns, rows, p, search.noise, rare, pairs=pairs)
     judge = found.judge
-    trust = judge.trust(found.verdict) if smooth is None else smooth.trust(judge)
+    by_smooth = (found.verdict,) if smooth is None else (smooth.verdict, CHANCE_GAIN)
+    trust = judge.trust(*by_smooth)
     if trust == 0.0:
         return Averaged.of_shares(columns, p, np.append(judge.tested, search.spared))
     return _mean(columns, rows, found, whole, smooth, search.spared, p, trust, alone=n_parts == 1)
 
 
+@dataclass(eq=False)
 class _Search:
     """The ways to learn that are tried, on the same parts of the rows.
 
     Parameters are those of :func:`averaged`.
     """
 
-    def __init__(
-        self,
-        columns: list[ColumnCells],
-        rows: LearningRows,
-        p: Array,
-        options: FitOptions,
-        n_parts: int | None,
-    ) -> None:
-        self.columns, self.rows, self.p, self.options = columns, rows, p, options
+    columns: list[ColumnCells]
+    rows: LearningRows
+    p: Array
+    options: FitOptions
+    n_parts: InitVar[int | None]
+
+    def __post_init__(self, n_parts: int | None) -> None:
+        rows, options = self.rows, self.options
         self.few = rows.n <= MAX_ROWS
         asked = None if n_parts == 1 else n_parts
-        n_folds = min(asked or _parts_of(rows.n), rows.n)
+        usual = PARTS_OF_MANY if MANY_ROWS < rows.n <= MAX_ROWS else PARTS
+        n_folds = min(asked or usual, rows.n)
         fold, n = rows.folds(n_folds, SALT), 1 if asked is None and not self.few else n_folds
         rare = _rare(rows, fold)
         self.kept = [rare | (fold != f) for f in range(n)]
@@ -161,7 +163,7 @@ class _Search:
             names = [column.name for column in self.whole.learned.columns]
             pairs = self.whole.learned.pairs
             self.among = [tuple(names[j] for j in pair.columns) for pair in pairs]
-        self.wide = self.few and too_many_columns(len(columns), float(rows.weight.sum()))
+        self.wide = self.few and too_many_columns(len(self.columns), float(rows.weight.sum()))
         self.beside = self.few and not self.wide and self.whole is None
         """Whether the fit of all rows is made beside the parts; else several of them at a time may
         be too many."""
@@ -211,11 +213,6 @@ class _Search:
             if found.all_that_gain:
                 self.whole = part.fit(all_that_gain=True)
         return found.corrected_alike(self.whole)
-
-
-def _parts_of(n_rows: int) -> int:
-    """In how many parts rows are cut; of more than `MAX_ROWS` only the first is left out."""
-    return PARTS_OF_MANY if MANY_ROWS < n_rows <= MAX_ROWS else PARTS
 
 
 def _rare(rows: LearningRows, part: Index) -> NDArray[np.bool_]:

@@ -20,7 +20,6 @@ from tallybayes.threads import get_num_threads
 
 __all__ = [
     "ColumnCells",
-    "ColumnCounts",
     "Held",
     "cells_of",
     "coarse",
@@ -93,8 +92,7 @@ class ColumnCells:
         """The smallest number of each cell but the first: a number is in the cell that counts the
         starts at or below it, as it is in :class:`tallybayes.families.binned.Bins`."""
         assert self.edges is not None
-        starts: Array = np.nextafter(self.edges, np.inf)
-        return starts
+        return np.nextafter(self.edges, np.inf)
 
     def formula_cells(self) -> tuple[LevelCells | NumberCells, NDArray[np.intp]]:
         """The same cells for a formula, and the cell here of each of those, −1 for none."""

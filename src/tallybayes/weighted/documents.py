@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
@@ -18,9 +19,7 @@ from tallybayes.weighted.rows import GOLDEN, MAX_CHANCE_SHARE, Observations, obs
 
 __all__ = [
     "PENALTY",
-    "POWERS",
     "SHARES",
-    "TAUS",
     "BinWeights",
     "Reading",
     "choose_reading",
@@ -118,32 +117,29 @@ class BinWeights(NamedTuple):
 
     def scores(self, sums: Array) -> Array:
         """S, float64 (n_documents, n_classes), of sums (n_documents, n_classes, n_bins)."""
-        found: Array = sums @ self.weights + self.intercept
-        return found
+        return sums @ self.weights + self.intercept
 
 
+@dataclass(eq=False)
 class _Loss:
     """The penalised loss at a point, with what its derivatives need; `omega` and `beta` are of the
     penalty of the intercepts."""
 
-    def __init__(
-        self,
-        sums: Array,
-        y: NDArray[np.int32],
-        weight: Array,
-        ridge: Array,
-        omega: float,
-        beta: Array,
-        at: BinWeights,
-    ) -> None:
-        self.sums, self.y, self.weight = sums, y, weight
-        self.ridge, self.omega, self.beta, self.at = ridge, omega, beta, at
-        self.beyond = at.intercept - beta
-        self.proba, loss = probabilities_and_loss(at.scores(sums), y)
+    sums: Array
+    y: NDArray[np.int32]
+    weight: Array
+    ridge: Array
+    omega: float
+    beta: Array
+    at: BinWeights
+
+    def __post_init__(self) -> None:
+        self.beyond = self.at.intercept - self.beta
+        self.proba, loss = probabilities_and_loss(self.at.scores(self.sums), self.y)
         self.value = (
-            float(weight @ loss)
-            + 0.5 * float(self.ridge @ at.weights**2)
-            + omega * float(self.beyond @ self.beyond)
+            float(self.weight @ loss)
+            + 0.5 * float(self.ridge @ self.at.weights**2)
+            + self.omega * float(self.beyond @ self.beyond)
         )
 
     def searched(self, step: Array, gradient: Array) -> _Loss | None:
@@ -389,8 +385,7 @@ def document_keys(documents: Documents, y: NDArray[np.int32]) -> NDArray[np.uint
     counts = documents.counts.astype(np.int32, copy=False)
     rows = documents.indptr, documents.terms, counts
     _kernels.document_hashes(*rows, GOLDEN, keys, get_num_threads())
-    found: NDArray[np.uint64] = salted(keys + salted(y.astype(np.uint64), LABEL_SALT), 2)
-    return found
+    return salted(keys + salted(y.astype(np.uint64), LABEL_SALT), 2)
 
 
 def documents_without_copies(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -17,12 +18,10 @@ from tallybayes.weighted.rows import LearningRows, thinned
 from tallybayes.weighted.scores import Terms, Weights, scores_of, shares_of
 
 __all__ = [
-    "CENTRE",
-    "FLOAT32_NOISE",
+    "NO_FUNCTIONS",
     "CellFunctions",
     "Cholesky",
     "CorrectedRows",
-    "Curvature",
     "Loss",
     "Weights",
     "added",
@@ -62,6 +61,7 @@ MIN_CURVATURE = 0.01
 ROUNDING = 1e-5  # of the diagonal of a Hessian in float32
 
 
+@dataclass(eq=False)
 class Loss:
     """The loss on some rows under one γ.
 
@@ -78,29 +78,19 @@ class Loss:
         γ.
     """
 
-    pull: Array
     values: Values
     y: NDArray[np.int32]
     weight: Array
+    pair: NDArray[np.bool_]
     log_share: Array
     scale: float
-    n_classes: int
-    d: int
 
-    def __init__(
-        self,
-        values: Values,
-        y: NDArray[np.int32],
-        weight: Array,
-        pair: NDArray[np.bool_],
-        log_share: Array,
-        scale: float,
-    ) -> None:
-        self.values, self.y, self.weight = values, y, weight
-        self.log_share, self.scale = log_share, scale
-        self.n_classes, self.d = len(log_share), values.shape[1]
-        self.ridge: Array = np.where(pair, PAIR, 1.0) * scale
-        self.pull = self.ridge + DEVIATION * scale * self.n_classes  # on w: its penalty and classes
+    def __post_init__(self) -> None:
+        self.n_classes: int = len(self.log_share)
+        self.d: int = self.values.shape[1]
+        self.ridge: Array = np.where(self.pair, PAIR, 1.0) * self.scale
+        # on w: its penalty and classes
+        self.pull: Array = self.ridge + DEVIATION * self.scale * self.n_classes
         self._centre = CENTRE * self.ridge
 
     def data(self, v: Array, b: Array) -> tuple[float, Array, Array]:
@@ -191,12 +181,9 @@ class Loss:
         less.weight = self.weight[::step] * (len(self.y) / len(less.y))
         return less
 
-    def class_curvature(self, q: Array) -> Array:
-        """The Hessian in (v, b), class by class, float64 (n, n), n = n_classes·(n_terms + 1)."""
-        return self.whole_with_penalty(self.data_curvature(q), q)
-
     def data_curvature(self, q: Array) -> Array:
-        """The same of the log-loss alone, float64 (k, n_terms + 1, k, n_terms + 1), k classes."""
+        """The Hessian of the log-loss alone in (v, b), class by class, float64 (k, n_terms + 1, k,
+        n_terms + 1), k classes."""
         v, b, _ = self.split(q)
         p = self.proba(v, b)
         k, size = self.n_classes, self.d + 1
@@ -215,7 +202,8 @@ class Loss:
         return hessian
 
     def whole_with_penalty(self, of_data: Array, q: Array) -> Array:
-        """The Hessian from :meth:`data_curvature` of these rows, or of others like them."""
+        """The Hessian with the penalty, float64 (n, n), n = n_classes·(n_terms + 1), from
+        :meth:`data_curvature` of these rows, or of others like them."""
         w = self.split(q)[2]
         hessian, k, size = of_data.copy(), self.n_classes, self.d + 1
         shared = np.where(w > 0.0, DEVIATION * self.scale / self.pull, 0.0)
@@ -226,15 +214,9 @@ class Loss:
         np.einsum("ctct->tc", hessian)[-1] += 2.0 * OFFSET
         return hessian.reshape(k * size, k * size)
 
-    def class_blocks(self, q: Array) -> tuple[Array, Array]:
-        """What the Hessian in (v, b), class by class, is about: blocks, one a class, float64
-        (n_classes, n_terms + 1, n_terms + 1), and what w takes from the penalty, -f_t for v_tk and
-        v_tl of any two classes, float64 (n_terms,). What classes share of the data is left out.
-        """
-        return self.blocks_with_penalty(self.data_blocks(q), q)
-
     def data_blocks(self, q: Array) -> Array:
-        """The same blocks of the log-loss alone."""
+        """What the Hessian of the log-loss alone in (v, b) is about: blocks, one a class, float64
+        (n_classes, n_terms + 1, n_terms + 1). What classes share of the data is left out."""
         v, b, _ = self.split(q)
         p = self.proba(v, b)
         blocks = np.empty((self.n_classes, self.d + 1, self.d + 1))
@@ -251,7 +233,9 @@ class Loss:
         return blocks
 
     def blocks_with_penalty(self, of_data: Array, q: Array) -> tuple[Array, Array]:
-        """The result of :meth:`class_blocks`, from blocks of these rows or of others like them."""
+        """The blocks with the penalty, from :meth:`data_blocks` of these rows or of others like
+        them; and what w takes from the penalty, -f_t for v_tk and v_tl of any two classes, float64
+        (n_terms,)."""
         w = self.split(q)[2]
         blocks, force, index = of_data.copy(), 2.0 * DEVIATION * self.scale, np.arange(self.d)
         blocks[:, index, index] += force
@@ -495,8 +479,7 @@ def _inverse_of_blocks(blocks: Array, shared: Array) -> Inverse:
         solved = inverse @ by_class
         back = np.zeros(by_class.shape[1:])
         back[some, 0] = of_shared.solve(solved[:, some, 0].sum(axis=0))
-        found: Array = (solved + inverse @ back).ravel()
-        return found
+        return (solved + inverse @ back).ravel()
 
     return apply
 
@@ -774,6 +757,7 @@ MAX_RIDGE_STEPS = 40
 RIDGE_TOLERANCE = 0.1  # nats: what the last step may gain
 
 
+@dataclass(eq=False)
 class CorrectedRows:
     """Rows whose cells are corrected.
 
@@ -791,10 +775,10 @@ class CorrectedRows:
     scores: Array
     y: Cells
     weight: Array
+    n_cells: int
 
-    def __init__(self, cells: Cells, scores: Array, y: Cells, weight: Array, n_cells: int) -> None:
-        self.cells, self.scores, self.y, self.weight = cells, scores, y, weight
-        self.shape: tuple[int, int] = n_cells, scores.shape[1]
+    def __post_init__(self) -> None:
+        self.shape: tuple[int, int] = self.n_cells, self.scores.shape[1]
 
     def loss(self, q: Array) -> tuple[float, Array]:
         """Log-loss under corrections q (n_cells, n_classes), and its gradient."""

@@ -19,12 +19,10 @@ from tallybayes.weighted.cells import ColumnCells, coarse, spread
 from tallybayes.weighted.rows import LearningRows
 
 __all__ = [
-    "CoarseColumns",
     "CountedPair",
     "Found",
     "JoinedPair",
     "JointColumns",
-    "Member",
     "PairTerm",
     "Pairs",
     "SmoothPair",
@@ -244,8 +242,7 @@ class JoinedPair(JointColumns):
             along = [1] * len(self.sizes)
             along[axis] = -1
             entries = entries * size + within[axis].reshape(along)
-        found: Array = table[entries.ravel()]
-        return found
+        return table[entries.ravel()]
 
 
 def joined_pairs(
@@ -307,6 +304,7 @@ MAX_THOROUGH_WORK = 20_000  # rows times classes up to which every way is tried 
 ROWS_PER_CHANCE_PAIR = 300  # rows for which one pair may be taken by chance
 MIN_GAIN = 1.0  # nats that a pair has to gain at least
 COARSE_CELLS, FINE_CELLS = 4, 16  # 8 × 8 cells have too few rows of each of ten classes
+FEW, MORE = 0, 1  # few cells of each column, and more of numbers
 NO_CODE = 255  # the code of no cell
 
 
@@ -351,7 +349,7 @@ class Pairs:
         self.wanted: set[frozenset[str]] | None = None
         self.coarse: CoarseColumns = CoarseColumns(columns, rows, among)
         self.strengths: Array = np.outer(STRENGTHS, share * rows.n_classes)
-        size = self.coarse.size[False]
+        size = self.coarse.sizes[FEW]
         self.most_cells: int = max(100, min(MAX_CELLS, MAX_ENTRIES // rows.n_classes))
         first, second = (np.sort(among)[index] for index in np.triu_indices(len(among), 1))
         fits = (size[first] > 1) & (size[second] > 1)
@@ -429,7 +427,7 @@ class Pairs:
 
     def _with_a_third(self, taken: list[PairTerm], heard: NDArray[np.bool_]) -> tuple[Cells, int]:
         """The triples to try, as pairs of a joint column and another, and how many there are."""
-        size = self.coarse.size[False]
+        size = self.coarse.sizes[FEW]
         are = {frozenset(pair.columns) for pair in taken}
         pairs = [(i, j) for i, j, *more in (pair.columns for pair in taken) if not more]
         pairs = [(i, j) for i, j in pairs if heard[[i, j]].all() and size[i] * size[j] < NO_CODE]
@@ -463,8 +461,8 @@ class Pairs:
         if len(gains):
             some = slice(None, None, max(step, 1))
             _kernels.screen_pairs(
-                np.ascontiguousarray(self.coarse.codes[False][:, some]),
-                self.coarse.size[False],
+                np.ascontiguousarray(self.coarse.codes[FEW][:, some]),
+                self.coarse.sizes[FEW],
                 self.open,
                 np.ascontiguousarray(self.rows.y[some]),
                 self.rows.weight[some].astype(np.float32),
@@ -484,10 +482,10 @@ class Pairs:
         many = rows.n * rows.n_classes > MAX_THOROUGH_WORK
         gains = np.full((len(pairs), 1 + len(WIDTHS), len(STRENGTHS)), -np.inf)
         arguments = (
-            coarse.codes_or_none(False),
-            coarse.codes_or_none(True),
-            coarse.sizes_of_all,
-            coarse.numbers_of_all,
+            coarse.codes_or_none(FEW),
+            coarse.codes_or_none(MORE),
+            coarse.sizes,
+            coarse.numbers,
             coarse.is_number,
             self.most_cells,
             np.ascontiguousarray(pairs),
@@ -544,39 +542,37 @@ class CoarseColumns:
     rows : LearningRows
     among : index array
         The columns that may be in a pair; the others have no codes.
+
+    Attributes
+    ----------
+    sizes, numbers : int64 arrays (2, n_columns)
+        The coarser cells of each column, few and more, and how many of them are of numbers.
+    codes : uint8 array (2, n_columns, n_rows)
+        The coarser cells of the rows.
     """
 
     is_number: NDArray[np.bool_]
-    codes: dict[bool, NDArray[np.uint8]]
+    sizes: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    codes: NDArray[np.uint8]
 
     def __init__(
         self, columns: list[ColumnCells], rows: LearningRows, among: NDArray[np.intp]
     ) -> None:
-        self.rows = rows
         self.is_number = np.array([column.is_number for column in columns], dtype=bool)
-        self.maps: dict[bool, list[Cells]] = {
-            fine: [coarse(c, FINE_CELLS if fine else COARSE_CELLS) for c in columns]
-            for fine in (False, True)
-        }
-        self.numbers: dict[bool, NDArray[np.int64]] = {  # how many of the cells are of numbers
-            fine: np.array(
-                [
-                    int(m[: c.n_numbers].max(initial=-1)) + 1
-                    for m, c in zip(maps, columns, strict=True)
-                ],
-                dtype=np.int64,
-            )
-            for fine, maps in self.maps.items()
-        }
-        self.size: dict[bool, NDArray[np.int64]] = {
-            fine: np.array([int(m.max()) + 1 for m in maps], dtype=np.int64)
-            for fine, maps in self.maps.items()
-        }
-        self.codes = {fine: np.zeros((len(columns), rows.n), dtype=np.uint8) for fine in self.maps}
+        self.maps: list[list[Cells]] = [
+            [coarse(column, n) for column in columns] for n in (COARSE_CELLS, FINE_CELLS)
+        ]
+        self.sizes, self.numbers = np.zeros((2, 2, len(columns)), dtype=np.int64)
+        for fine, maps in enumerate(self.maps):
+            for j, (cells, column) in enumerate(zip(maps, columns, strict=True)):
+                self.sizes[fine, j] = cells.max() + 1
+                self.numbers[fine, j] = cells[: column.n_numbers].max(initial=-1) + 1
+        self.codes = np.zeros((2, len(columns), rows.n), dtype=np.uint8)
         for j in among:
-            for fine, maps in self.maps.items():
+            for fine, maps in enumerate(self.maps):
                 same = fine and not self.is_number[j]
-                self.codes[fine][j] = self.codes[False][j] if same else maps[j][rows.cells[j]]
+                self.codes[fine, j] = self.codes[FEW, j] if same else maps[j][rows.cells[j]]
         self.complete: bool = bool((rows.cells >= 0).all())
         self.lacks: NDArray[np.bool_] | None = None if self.complete else rows.cells < 0
         self.members: list[tuple[int, ...]] = [(j,) for j in range(len(columns))]
@@ -587,55 +583,48 @@ class CoarseColumns:
         places = np.arange(len(self.members), len(self.members) + len(pairs))
         self.members += pairs
         first, second = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
-        few, codes = self.size[False], self.codes[False]
+        few, codes = self.sizes[FEW], self.codes[FEW]
         joint = codes[first] * few[second].astype(np.uint8)[:, None] + codes[second]
-        self.codes = {fine: np.concatenate([of, joint]) for fine, of in self.codes.items()}
-        size = few[first] * few[second]
-        self.size = {fine: np.append(of, size) for fine, of in self.size.items()}
-        none = np.zeros(len(pairs), dtype=np.int64)
-        self.numbers = {fine: np.append(of, none) for fine, of in self.numbers.items()}
-        self.is_number = np.append(self.is_number, none.astype(bool))
+        self.codes = np.concatenate([self.codes, np.stack([joint, joint])], axis=1)
+        size, none = few[first] * few[second], np.zeros((2, len(pairs)), dtype=np.int64)
+        self.sizes = np.concatenate([self.sizes, none + size], axis=1)
+        self.numbers = np.concatenate([self.numbers, none], axis=1)
+        self.is_number = np.append(self.is_number, none[FEW].astype(bool))
         if self.lacks is not None:
             self.lacks = np.concatenate([self.lacks, self.lacks[first] | self.lacks[second]])
         return places
 
     def joint(self, i: int, j: int, fine: bool) -> JointColumns:
         """The joint cells of two columns, of which the first may be of two itself."""
-        each = [(k, fine and len(self.members[i]) == 1) for k in self.members[i]] + [(j, fine)]
+        members = self.members[i]
+        each = [*((k, MORE if fine and len(members) == 1 else FEW) for k in members)]
+        each.append((j, MORE if fine else FEW))
         return JointColumns(
             tuple(k for k, _ in each),
             tuple(self.maps[more][k] for k, more in each),
-            tuple(int(self.size[more][k]) for k, more in each),
+            tuple(int(self.sizes[more, k]) for k, more in each),
         )
 
-    def codes_or_none(self, fine: bool) -> NDArray[np.uint8]:
-        """The coarser cell of each of the rows, (n_columns, n_rows); 255 where there is none."""
+    def codes_or_none(self, fine: int) -> NDArray[np.uint8]:
+        """The coarser cell of each of the rows, (n_columns, n_rows), few or more; 255 where there
+        is none."""
         codes = self.codes[fine]
         return codes if self.lacks is None else np.where(self.lacks, np.uint8(NO_CODE), codes)
-
-    @property
-    def sizes_of_all(self) -> NDArray[np.int64]:
-        """Coarser cells of each column, few and more, (2, n_columns)."""
-        return np.stack([self.size[False], self.size[True]])
-
-    @property
-    def numbers_of_all(self) -> NDArray[np.int64]:
-        """How many of them are of numbers."""
-        return np.stack([self.numbers[False], self.numbers[True]])
 
     def smoothed(
         self, i: int, j: int, fine: bool, width: float, sums: Array
     ) -> tuple[Array, Array]:
         """C and E over neighbouring cells of numbers, each level and the missing value by
         itself."""
-        a, b = int(self.size[fine][i]), int(self.size[fine][j])
+        cells = MORE if fine else FEW
+        a, b = self.sizes[cells, [i, j]].tolist()
+        of_a, of_b = self.numbers[cells, [i, j]].tolist()
         cube = sums[:2].reshape(2, a, b, -1)
         if width > 1.0 and self.is_number[i]:
-            cube = np.matmul(
-                _kernel(a, int(self.numbers[fine][i]), width), cube.reshape(2, a, -1)
-            ).reshape(cube.shape)
+            near = np.matmul(_kernel(a, of_a, width), cube.reshape(2, a, -1))
+            cube = near.reshape(cube.shape)
         if width > 1.0 and self.is_number[j]:
-            cube = np.matmul(_kernel(b, int(self.numbers[fine][j]), width), cube)
+            cube = np.matmul(_kernel(b, of_b, width), cube)
         flat = cube.reshape(2, a * b, -1)
         return flat[0], flat[1]
 

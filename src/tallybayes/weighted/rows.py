@@ -607,13 +607,7 @@ def observations(
     kept = np.where(times >= MIN_COPIES, np.maximum(np.round(count / times), 1.0), count)
     kept = kept.astype(np.intp)
     place = np.arange(len(order)) - np.repeat(first, count)
-    some = place < np.repeat(kept, count)
-    single = np.repeat(kept == count, count)  # of which no row stands for another
-    shared = np.add.reduceat(weight[order], first) / kept
-    found = np.where(single, weight[order], np.repeat(shared, count))[some]
-    index = order[some]
-    back = np.argsort(index)
-    return Observations(index[back], found[back])
+    return _observations(order, first, kept, weight, place < np.repeat(kept, count))
 
 
 def of_groups(
@@ -642,13 +636,25 @@ def of_groups(
     # at equal distances: place i · count // kept of each group, i from 0 on
     of_group, many = np.repeat(count, count), np.repeat(kept, count)
     some = (place * many) // of_group != ((place - 1) * many) // of_group
+    found = _observations(order, first, kept, weight, some)
+    if not (kept > 1).any():
+        return found
+    return found._replace(groups=group_keys(contents, groups)[found.rows])
+
+
+def _observations(
+    order: Index, first: Index, kept: Index, weight: Array, some: NDArray[np.bool_]
+) -> Observations:
+    """Some of the rows, in an order in which those of a group stand side by side, the first of
+    each at `first`: as many as are `kept` of it share what all of the group weigh. Where all are,
+    each has its own weight."""
+    count = np.diff(first, append=len(order))
     shared = np.add.reduceat(weight[order], first) / kept
     whole = np.repeat(kept == count, count)
     found = np.where(whole, weight[order], np.repeat(shared, count))[some]
     index = order[some]
     back = np.argsort(index)
-    together = group_keys(contents, groups)[index[back]] if (kept > 1).any() else None
-    return Observations(index[back], found[back], together)
+    return Observations(index[back], found[back])
 
 
 def _named(column: Column) -> Column:

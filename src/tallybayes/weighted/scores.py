@@ -154,6 +154,7 @@ def log_normalised(scores: Array) -> Array:
     return logs
 
 
+@dataclass(eq=False)
 class RowScores:
     """The terms of a model on all rows.
 
@@ -169,8 +170,7 @@ class RowScores:
     share: Array
     tables: list[ColumnTable]
 
-    def __init__(self, rows: LearningRows, share: Array, tables: list[ColumnTable]) -> None:
-        self.rows, self.share, self.tables = rows, share, tables
+    def __post_init__(self) -> None:
         self.pairs: list[CountedPair] = []
 
     def scores(self, weights: Weights) -> Array:
@@ -292,6 +292,7 @@ def _expected_there(pair: PairTerm, rows: LearningRows, proba: Values) -> Values
 Cells = NDArray[np.int32]
 
 
+@dataclass(eq=False)
 class WeightedScore:
     """The score of a table's rows: one look-up a term and class.
 
@@ -308,25 +309,19 @@ class WeightedScore:
     columns: list[ColumnCells]
     pairs: Sequence[JointColumns]
     tables: list[Array]
+    offset: Array
 
-    def __init__(
-        self,
-        columns: list[ColumnCells],
-        pairs: Sequence[JointColumns],
-        tables: list[Array],
-        offset: Array,
-    ) -> None:
-        self.columns, self.pairs, self.tables = columns, pairs, tables
-        self.offset: Array = np.ascontiguousarray(offset)
-        self.fallback: int = int(np.argmax(offset))
-        self.speaking: list[int] = [t for t, table in enumerate(tables) if table.any()]
+    def __post_init__(self) -> None:
+        self.offset = np.ascontiguousarray(self.offset)
+        self.fallback: int = int(np.argmax(self.offset))
+        self.speaking: list[int] = [t for t, table in enumerate(self.tables) if table.any()]
         read: set[int] = set()
         for t in self.speaking:
-            pair = None if t < len(columns) else pairs[t - len(columns)]
+            pair = None if t < len(self.columns) else self.pairs[t - len(self.columns)]
             read |= {t} if pair is None else set(pair.columns)
         self.columns_read: list[int] = sorted(read)  # by their place: those that add to the score
         # after the last cell of each table comes an entry for what no cell holds: it adds nothing
-        wide = [np.pad(tables[t].T, ((0, 0), (0, 1))) for t in self.speaking]
+        wide = [np.pad(self.tables[t].T, ((0, 0), (0, 1))) for t in self.speaking]
         self._start = np.cumsum([0, *(w.shape[1] for w in wide)]).astype(np.int64)
         self._scorer = None
         if wide:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import InitVar, dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,9 @@ from tallybayes.progress import steps
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.learned import Learned
 from tallybayes.weighted.objective import (
+    NO_FUNCTIONS,
+    CellFunctions,
     CorrectedRows,
-    added,
     compared_is_final,
     learn_weights,
     solved,
@@ -30,10 +31,9 @@ from tallybayes.weighted.scores import (
 from tallybayes.weighted.tables import NULL_TERM, ColumnTable, column_values
 
 __all__ = [
-    "TOLERANCE_OF_LOSS",
     "CorrectedCells",
-    "CorrectionPath",
     "FitOptions",
+    "RidgePath",
     "Rounds",
 ]
 
@@ -139,44 +139,48 @@ class CorrectedCells:
         return found
 
 
-class CorrectionPath:
-    """Corrections of the cells of terms under one ridge after the other.
+@dataclass(eq=False)
+class RidgePath:
+    """Corrections of the cells of terms, or functions of these cells, under one ridge after the
+    other.
 
     Parameters
     ----------
     cells : CorrectedCells
     rows : CorrectedRows
-        Rows that are learned from, with S of each taken out.
-    cells_left_out : int32 array (n_left_out, n_maps)
-        Of the rows left out.
-    scores_left_out : float64 array (n_left_out, n_classes)
+        Rows that are learned from.
+    curvature : float64 array (n_cells, n_classes) or (n_functions, n_classes)
+        See :func:`solved`.
+    left_out : callable
+        Of q: scores of the rows left out, float64 (n_left_out, n_classes).
+    functions : CellFunctions, optional
+
+    Attributes
+    ----------
+    q : float64 array, like `curvature`
+        The corrections, or the coefficients of the functions, so far.
     """
 
     cells: CorrectedCells
     rows: CorrectedRows
+    curvature: Array
+    left_out: Callable[[Array], Array]
+    functions: CellFunctions = NO_FUNCTIONS
 
-    def __init__(
-        self,
-        cells: CorrectedCells,
-        rows: CorrectedRows,
-        cells_left_out: Cells,
-        scores_left_out: Array,
-    ) -> None:
-        self.cells, self.rows = cells, rows
-        self._curvature = rows.curvature()
-        self._left_out = cells_left_out, scores_left_out
-        self.q: Array = np.zeros(rows.shape)
-
-    @property
-    def left_out(self) -> Array:
-        """Scores of the rows left out, corrected, (n_left_out, n_classes)."""
-        cells, scores = self._left_out
-        return scores + added(self.q, cells)
+    def __post_init__(self) -> None:
+        self.q: Array = np.zeros(self.curvature.shape)
 
     def follow(self, ridge: float) -> Array:
-        """The next ridge: scores of the rows left out, corrected, (n_left_out, n_classes)."""
-        self.q = solved(self.rows, self._curvature, ridge, self.q, of_loss=TOLERANCE_OF_LOSS)
-        return self.left_out
+        """The next ridge: scores of the rows left out, (n_left_out, n_classes)."""
+        self.q = solved(
+            self.rows,
+            self.curvature,
+            ridge,
+            self.q,
+            of_loss=TOLERANCE_OF_LOSS,
+            functions=self.functions,
+        )
+        return self.left_out(self.q)
 
 
 # ---- the options of fitting a weighted model -----------------------------------------------------
@@ -223,6 +227,7 @@ MAX_VALUES = 100_000_000  # of terms, rows and classes
 MAX_DEVIATIONS = 4_000
 
 
+@dataclass(eq=False)
 class Rounds:
     """The terms so far, and their weights.
 
@@ -242,38 +247,30 @@ class Rounds:
         (weight 0 in `rows`). Not given where none is.
     """
 
-    is_null: NDArray[np.bool_]
     columns: list[ColumnCells]
+    tables: InitVar[list[ColumnTable]]
     rows: LearningRows
     p: Array
     options: FitOptions
-    among: Iterable[tuple[str, ...]] | None
-    index: NDArray[np.intp]
+    among: Iterable[tuple[str, ...]] | None = None
+    weight: InitVar[Array | None] = None
 
-    def __init__(
-        self,
-        columns: list[ColumnCells],
-        tables: list[ColumnTable],
-        rows: LearningRows,
-        p: Array,
-        options: FitOptions,
-        among: Iterable[tuple[str, ...]] | None = None,
-        weight: Array | None = None,
-    ) -> None:
-        d, n_classes = len(columns), rows.n_classes
-        self.columns, self.rows, self.p, self.options, self.among = columns, rows, p, options, among
-        self.by_class: bool = options.by_class and n_classes * (d + 1) <= MAX_DEVIATIONS
+    def __post_init__(self, tables: list[ColumnTable], weight: Array | None) -> None:
+        d, rows, n_classes = len(self.columns), self.rows, self.rows.n_classes
+        self.by_class: bool = self.options.by_class and n_classes * (d + 1) <= MAX_DEVIATIONS
         self.most: int = max(4, min(d, MAX_PAIRS))
         terms = d + MAX_ROUNDS * self.most
         room = MAX_VALUES // (terms * (1 if n_classes == 2 else n_classes))
-        self.index, stands = sampled(rows.y, rows.weight, n_classes, max(1, min(MAX_ROWS, room)))
-        self.counted: LearningRows = rows.take(self.index)
+        index, stands = sampled(rows.y, rows.weight, n_classes, max(1, min(MAX_ROWS, room)))
+        self.index: Index = index
+        self.counted: LearningRows = rows.take(index)
         self.sample: LearningRows = replace(self.counted, weight=stands)
-        self.is_null = np.array([table.choice == NULL_TERM for table in tables], dtype=bool)
+        null = [table.choice == NULL_TERM for table in tables]
+        self.is_null: NDArray[np.bool_] = np.array(null, dtype=bool)
         outside = np.full(rows.n, True)
-        outside[self.index] = False
-        small = 2 * len(self.index) < rows.n  # a copy of most rows would take memory
-        self.others: NDArray[np.intp] = np.arange(rows.n) if small else np.flatnonzero(outside)
+        outside[index] = False
+        small = 2 * len(index) < rows.n  # a copy of most rows would take memory
+        self.others: Index = np.arange(rows.n) if small else np.flatnonzero(outside)
         """The rows that are scored from tables: those outside the sample, or all, if it is
         small."""
         others = rows if small else rows.take(self.others)
@@ -281,7 +278,7 @@ class Rounds:
         def outside_sample(weight: Array) -> LearningRows:
             return replace(others, weight=np.where(outside, weight, 0.0)[self.others])
 
-        self.rest: RowScores = RowScores(outside_sample(rows.weight), p, tables)
+        self.rest: RowScores = RowScores(outside_sample(rows.weight), self.p, tables)
         self._room = terms
         self._terms: Terms | None = None
         self.rounds: list[Weights] = []
@@ -289,7 +286,8 @@ class Rounds:
         self._validated = 0
         self.weights: Weights = self.learn_weights(None)
         self._pairs: Pairs | None = None
-        self._of_all: list[PairTerm] = []
+        self.of_all: list[PairTerm] = []
+        """The pairs, counted on all rows, including those left out here."""
         self._rest_of_all = None if weight is None else outside_sample(weight)
 
     @property
@@ -388,11 +386,16 @@ class Rounds:
                 places = min(self.most, self._places)
                 if places <= 0:
                     return
-                proba = self._proba_of_sample()
+                of_sample = shares_of(self.sample_scores()).T
+                proba = np.ascontiguousarray(of_sample, dtype=np.float32)
                 found = self._pairs.best(proba, places, all_that_gain=all_that_gain)
                 if not found:
                     return
-                self._add_round(found, proba)
+                others = self.rest.proba(self.weights)
+                for choice in found:
+                    self._take(choice, proba, others)
+                self._sample_proba.append(proba)
+                self.rounds.append(self.weights)
                 self.weights = self.learn_weights(self.weights)
                 tick()
                 if len(found) < MIN_FILLED_SHARE * self.most:
@@ -408,18 +411,6 @@ class Rounds:
             most = min(most, max(d, MAX_DEVIATIONS // self.rows.n_classes - d - 1))
         return most - len(self.rest.pairs)
 
-    def _proba_of_sample(self) -> Values:
-        """P of the sample, float32 (n_sample, n_classes)."""
-        return np.ascontiguousarray(shares_of(self.sample_scores()).T, dtype=np.float32)
-
-    def _add_round(self, found: list[Found], proba: Values) -> None:
-        """Pairs as terms, with P of the sample."""
-        others = self.rest.proba(self.weights)
-        for choice in found:
-            self._take(choice, proba, others)
-        self._sample_proba.append(proba)
-        self.rounds.append(self.weights)
-
     def _take(self, choice: Found, proba: Values, others: Values) -> None:
         """Another pair as a term, with P of the sample and of the other rows."""
         assert self._pairs is not None
@@ -434,11 +425,7 @@ class Rounds:
         if self._rest_of_all is not None:
             sums = of_sample + self._pairs.sums(choice, self._rest_of_all, others)
             counted = self._pairs.counted(choice, sums, others, number)
-        self._of_all.append(counted.term)
-
-    def of_all(self, n_pairs: int) -> list[PairTerm]:
-        """The first pairs, counted on all rows, including those left out here."""
-        return self._of_all[:n_pairs]
+        self.of_all.append(counted.term)
 
     def fitted(self) -> tuple[Learned, Array]:
         """The terms there are with their weights, which predict no row yet; and S of all rows,
@@ -463,13 +450,6 @@ class Rounds:
         """The cell of rows in a term; −1 for none."""
         d = len(self.columns)
         return cells[t] if t < d else self.rest.pairs[t - d].term.codes(cells)
-
-    def contributions_of_others(
-        self, weights: Weights, terms: list[int], index: NDArray[np.intp]
-    ) -> Array:
-        """What some terms, with these weights, add to rows outside the sample, float64
-        (n_some, n_classes)."""
-        return self.rest.contributions(weights, terms)[np.searchsorted(self.others, index)]
 
     def numbered(self, cells: CorrectedCells, index: NDArray[np.intp]) -> NDArray[np.int32]:
         """The corrected cells of some rows, (n_some, n_maps); −1 for none."""

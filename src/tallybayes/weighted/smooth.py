@@ -23,18 +23,10 @@ from numpy.typing import NDArray
 from tallybayes.progress import steps
 from tallybayes.threads import in_threads
 from tallybayes.weighted.cells import ColumnCells
-from tallybayes.weighted.objective import (
-    CellFunctions,
-    CorrectedRows,
-    added,
-    solved,
-)
+from tallybayes.weighted.objective import CellFunctions, CorrectedRows, added
 from tallybayes.weighted.pairs import JointColumns, SmoothPair
 from tallybayes.weighted.rows import LearningRows
-from tallybayes.weighted.search import (
-    TOLERANCE_OF_LOSS,
-    CorrectedCells,
-)
+from tallybayes.weighted.search import CorrectedCells, RidgePath
 from tallybayes.weighted.splines import (
     KNOTS,
     SmoothTables,
@@ -44,7 +36,7 @@ from tallybayes.weighted.splines import (
 )
 from tallybayes.weighted.ways import Judge, Part, PartFit, Verdict, Way
 
-__all__ = ["Smooth", "SmoothDesign", "SmoothPath", "SmoothTerms", "smooth_functions"]
+__all__ = ["Smooth", "SmoothDesign", "SmoothTerms", "smooth_functions"]
 
 
 # ---- an additive model of cells, fitted under one ridge after the other --------------------------
@@ -108,11 +100,6 @@ class SmoothTerms:
         n = len(self.used)
         return cells[self.used[t]] if t < n else self.pairs[t - n].codes(cells)
 
-    def tables(self, coefficients: Array) -> Array:
-        """What functions with these coefficients (n_functions, n_classes) add to each cell,
-        float64 (n_cells, n_classes)."""
-        return np.asarray(self.values @ coefficients)
-
     def smooth_tables(self, tables: Array, offset: Array, share: float) -> SmoothTables:
         """Tables (n_cells, n_classes) by term, centred over classes."""
         tables = tables - tables.mean(axis=1, keepdims=True)
@@ -136,13 +123,15 @@ class SmoothDesign:
     terms : SmoothTerms
     rows : LearningRows
         All rows.
+    log_p : float64 array (n_classes,)
+        Log shares of the classes.
     """
 
     functions: CellFunctions
 
-    def __init__(self, terms: SmoothTerms, rows: LearningRows) -> None:
+    def __init__(self, terms: SmoothTerms, rows: LearningRows, log_p: Array) -> None:
         cells = terms.cells
-        self.terms = terms
+        self.terms, self.log_p = terms, log_p
         codes = cells.numbered(terms.code, rows.cells, np.arange(rows.n))
         is_held = np.zeros(cells.n + 1, dtype=bool)
         is_held[codes] = True
@@ -157,9 +146,9 @@ class SmoothDesign:
         self.functions = CellFunctions(start, function, self.values.data)
 
     def scores(self, coefficients: Array, index: Index) -> Array:
-        """What functions with these coefficients (n_functions, n_classes) add to the scores of some
-        rows, float64 (n_some, n_classes)."""
-        return added(self.values @ coefficients, self.codes[index])
+        """S of some rows by functions with these coefficients (n_functions, n_classes), float64
+        (n_some, n_classes)."""
+        return self.log_p + added(self.values @ coefficients, self.codes[index])
 
     def curvature(self, of_cells: Array) -> Array:
         """About the diagonal of the Hessian in the coefficients, by that in the cells: without what
@@ -173,47 +162,17 @@ class SmoothDesign:
         found[:, self.terms.rare] = np.inf
         return found
 
-
-class SmoothPath:
-    """The functions fitted to a part of the rows, under one ridge after the other.
-
-    Parameters
-    ----------
-    design : SmoothDesign
-    part : Part
-    log_p : float64 array (n_classes,)
-        Log shares of the classes.
-    """
-
-    design: SmoothDesign
-    log_p: Array
-
-    def __init__(self, design: SmoothDesign, part: Part, log_p: Array) -> None:
-        self.design, self.log_p = design, log_p
-        self.tested: Index = part.tested
-        rows, terms = part.rounds.rows, design.terms
+    def path(self, part: Part) -> RidgePath:
+        """The functions fitted to a part of the rows, under one ridge after the other."""
+        rows, terms = part.rounds.rows, self.terms
         index, stands = terms.cells.learning_rows(rows)
-        cells, scores = design.codes[index], np.tile(log_p, (len(index), 1))
         stands = np.where(np.isin(rows.y[index], terms.rare), 0.0, stands)
-        self._rows = CorrectedRows(cells, scores, rows.y[index], stands, design.n_cells)
-        self._curvature = design.curvature(self._rows.curvature())
-        self.coefficients: Array = np.zeros(self._curvature.shape)
-
-    def follow(self, ridge: float) -> Array:
-        """The next ridge: scores of the rows left out, (n_left_out, n_classes)."""
-        self.coefficients = solved(
-            self._rows,
-            self._curvature,
-            ridge,
-            self.coefficients,
-            of_loss=TOLERANCE_OF_LOSS,
-            functions=self.design.functions,
+        scores = np.tile(self.log_p, (len(index), 1))
+        some = CorrectedRows(self.codes[index], scores, rows.y[index], stands, self.n_cells)
+        curvature = self.curvature(some.curvature())
+        return RidgePath(
+            terms.cells, some, curvature, lambda q: self.scores(q, part.tested), self.functions
         )
-        return self.scores(self.coefficients, self.tested)
-
-    def scores(self, coefficients: Array, index: Index) -> Array:
-        """S of some rows, float64 (n_some, n_classes)."""
-        return self.log_p + self.design.scores(coefficients, index)
 
 
 # ---- smooth functions of columns and pairs, judged beside the fits of tables ---------------------
@@ -239,11 +198,10 @@ class Smooth:
 
     Parameters
     ----------
-    terms : SmoothTerms
-    paths : list of SmoothPath
-        Of each fit: of the parts, and last of all rows.
+    design : SmoothDesign
     coefficients : list of float64 arrays (n_functions, n_classes)
-        Of each fit, under the ridge that the rows left out like best.
+        Of each fit, of the parts and last of all rows, under the ridge that the rows left out like
+        best.
     log_proba : float64 array (n_tested, n_classes)
         Log-probabilities of the rows left out by the mean of fit and functions.
     verdict : Verdict
@@ -253,35 +211,30 @@ class Smooth:
         Of the model.
     """
 
-    terms: SmoothTerms
-    paths: list[SmoothPath]
+    design: SmoothDesign
     coefficients: list[Array]
     log_proba: Array
     verdict: Verdict
     loss: float
     share: float = SHARE
 
-    def trust(self, judge: Judge) -> float:
-        """The shrinkage factor toward the class shares."""
-        return judge.trust(self.verdict, CHANCE_GAIN)
-
     def mixed(self, fit: int, scores: Array, index: Index) -> Array:
         """Scores of some rows by the mean of a fit, which gives them these scores, and its
         functions."""
-        smooth = self.paths[fit].scores(self.coefficients[fit], index)
+        smooth = self.design.scores(self.coefficients[fit], index)
         return _mixed(scores, smooth, self.share)
 
-    def best_share(self, own: list[Array], judge: Judge) -> Smooth:
+    def best_share(self, found: Way, own: list[Array]) -> Smooth:
         """The same with a larger share of the model, where that is clearly better.
 
         Parameters
         ----------
+        found : Way
         own : list of float64 arrays (n_left_out, n_classes)
             Scores that the fit of each part gives the rows that it leaves out.
-        judge : Judge
         """
-        larger = replace(self, share=LARGER_SHARE)
-        mixed = [larger.mixed(m, own[m], self.paths[m].tested) for m in range(len(own))]
+        larger, judge = replace(self, share=LARGER_SHARE), found.judge
+        mixed = [larger.mixed(m, own[m], fit.part.tested) for m, fit in enumerate(found.fits)]
         log_proba = judge.normalised(mixed)
         verdict = judge.verdict(log_proba)
         more = judge.row_losses(log_proba) - judge.row_losses(self.log_proba)
@@ -301,13 +254,13 @@ class Smooth:
             How far they are shrunk toward the class shares, from 0, the shares, to 1.
         """
         mean = sum(s * q for s, q in zip(shares, self.coefficients, strict=True))
-        tables = self.terms.tables(self.share * factor * np.asarray(mean))
-        return self.terms.smooth_tables(tables, self.share * self.paths[0].log_p, self.share)
+        terms, offset = self.design.terms, self.share * self.design.log_p
+        tables = np.asarray(terms.values @ (self.share * factor * np.asarray(mean)))
+        return terms.smooth_tables(tables, offset, self.share)
 
 
 def _mixed(scores: Array, smooth: Array, share: float = SHARE) -> Array:
-    mixed: Array = (1.0 - share) * scores + share * smooth
-    return mixed
+    return (1.0 - share) * scores + share * smooth
 
 
 def smooth_functions(
@@ -354,13 +307,12 @@ def smooth_functions(
         if not terms.feasible or bool(terms.pairs) is not (knots > 0):
             break  # finer functions have more cells, of the same pairs
         before = best
-        best = _best_ridge(SmoothDesign(terms, rows), found, whole, own, np.log(p), best)
+        best = _best_ridge(SmoothDesign(terms, rows, np.log(p)), found, whole, own, best)
         if knots and best is before:
             break
     if best is None:
         return None
-    judge = found.judge
-    best = best.best_share(own, judge)
+    judge, best = found.judge, best.best_share(found, own)
     more = judge.row_losses(best.log_proba) - found.row_losses()
     worse = best.verdict.loss - found.verdict.loss
     return best if worse <= min(STANDARD_ERRORS * judge.error_of_sum(more), MAX_LOSS) else None
@@ -371,20 +323,19 @@ def _best_ridge(
     found: Way,
     whole: PartFit,
     own: list[Array],
-    log_p: Array,
     best: Smooth | None,
 ) -> Smooth | None:
     """The functions under the best ridge, or those that are better."""
     judge: Judge = found.judge
     parts = [*(fit.part for fit in found.fits), whole.part]
-    paths = in_threads(lambda part: SmoothPath(design, part, log_p), parts)
+    paths = in_threads(design.path, parts)
     price, least = PAIRS_GAIN if design.terms.pairs else 0.0, np.inf
     latest = True
     with steps("smooth functions", len(RIDGES)) as tick:
         for ridge in RIDGES:
             if ridge < WEAK_RIDGE and not latest:
                 break
-            scores = in_threads(partial(SmoothPath.follow, ridge=ridge), paths)
+            scores = in_threads(partial(RidgePath.follow, ridge=ridge), paths)
             tick()
             mixed = [_mixed(*both) for both in zip(own, scores[: len(own)], strict=True)]
             log_proba = judge.normalised(mixed)
@@ -392,10 +343,8 @@ def _best_ridge(
             needed = price + (MIN_GAIN if ridge < WEAK_RIDGE else 0.0)
             latest = best is None or verdict.loss + needed < best.loss
             if latest:
-                coefficients = [path.coefficients for path in paths]
-                best = Smooth(
-                    design.terms, paths, coefficients, log_proba, verdict, verdict.loss + price
-                )
+                coefficients, loss = [path.q for path in paths], verdict.loss + price
+                best = Smooth(design, coefficients, log_proba, verdict, loss)
             least = min(least, verdict.loss)
             if verdict.loss > STOP_RATIO * least:
                 break

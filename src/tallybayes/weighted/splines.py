@@ -94,8 +94,7 @@ class Functions:
         """The products of these and other functions, of joint cells."""
 
         def joint(mine: Index, theirs: Index, width: int) -> Index:
-            found: Index = (mine[:, None] * width + theirs).ravel()
-            return found
+            return (mine[:, None] * width + theirs).ravel()
 
         return Functions(
             self.n_cells * other.n_cells,

@@ -35,18 +35,13 @@ from tallybayes.weighted.rows import twin_folds
 __all__ = [
     "PENALTY",
     "WEIGHTS",
-    "CrossFit",
     "DenseRatios",
-    "Expanded",
     "Matrices",
     "PartLabelled",
-    "SoftLabels",
-    "SoftlyCounted",
     "Step",
     "Unlabelled",
     "choose_weight",
     "expectation_maximisation",
-    "matrix_of",
     "rounded",
 ]
 

@@ -5,7 +5,7 @@ prefer.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache, cached_property, partial
 from typing import NamedTuple
 
@@ -21,8 +21,8 @@ from tallybayes.weighted.rows import LearningRows, counted_in, thinned
 from tallybayes.weighted.scores import log_normalised
 from tallybayes.weighted.search import (
     CorrectedCells,
-    CorrectionPath,
     FitOptions,
+    RidgePath,
     Rounds,
 )
 from tallybayes.weighted.tables import NULL_TERM, ColumnTable, column_tables, screened
@@ -236,7 +236,7 @@ class PartFit:
     cells: CorrectedCells | None = None
     corrections: Array | None = None
 
-    def path(self) -> CorrectionPath | None:
+    def path(self) -> RidgePath | None:
         """Corrections of every cell of the terms that are not null; None if there are none, or too
         many."""
         part, learned = self.part, self.learned
@@ -254,14 +254,11 @@ class PartFit:
             return None
         index, stands = cells.learning_rows(rows)
         numbered = rounds.numbered(cells, index)
-        return CorrectionPath(
-            cells,
-            CorrectedRows(numbered, self.scores[index], rows.y[index], stands, cells.n),
-            rounds.numbered(cells, part.tested),
-            self.scores[part.tested],
-        )
+        some = CorrectedRows(numbered, self.scores[index], rows.y[index], stands, cells.n)
+        scores, left_out = self.scores[part.tested], rounds.numbered(cells, part.tested)
+        return RidgePath(cells, some, some.curvature(), lambda q: scores + added(q, left_out))
 
-    def corrected(self, path: CorrectionPath) -> PartFit:
+    def corrected(self, path: RidgePath) -> PartFit:
         """The same with the corrections that a path has reached."""
         return replace(self, cells=path.cells, corrections=path.q)
 
@@ -289,7 +286,8 @@ class PartFit:
         j, d = part.selected.index(column), len(learned.columns)
         pairs = [t for t, pair in enumerate(learned.pairs, d) if j in pair.columns]
         terms = [j, *pairs]
-        removed = part.rounds.contributions_of_others(learned.weights, terms, part.tested)
+        at = np.searchsorted(part.rounds.others, part.tested)
+        removed = part.rounds.rest.contributions(learned.weights, terms)[at]
         if self.cells is not None and self.corrections is not None:
             cells, corrections = self.cells.among(terms, self.corrections)
             removed += added(corrections, part.rounds.numbered(cells, part.tested))
@@ -308,7 +306,7 @@ class PartFit:
         learned = replace(
             learned,
             columns=[part.all_columns[j] for j in part.selected],
-            pairs=part.rounds.of_all(len(learned.pairs)),
+            pairs=part.rounds.of_all[: len(learned.pairs)],
             corrections=corrections,
         )
         return learned.among(part.all_columns, part.selected)
@@ -377,8 +375,7 @@ class Judge:
 
     def row_losses(self, log_proba: Array) -> Array:
         """What each row loses, in nats times its weight."""
-        losses: Array = -self.weight * log_proba[np.arange(len(self.y)), self.y]
-        return losses
+        return -self.weight * log_proba[np.arange(len(self.y)), self.y]
 
     @staticmethod
     def error_of_sum(values: Array) -> float:
@@ -413,6 +410,7 @@ class Judge:
         return verdict.trust * float(np.clip(share, 0.0, 1.0))
 
 
+@dataclass(eq=False)
 class Way:
     """One way to learn: a fit of each part, judged by the rows left out.
 
@@ -429,20 +427,13 @@ class Way:
 
     fits: list[PartFit]
     judge: Judge
-    whole: PartFit | None
+    whole: PartFit | None = None
+    _: KW_ONLY
+    all_that_gain: bool = False
 
-    def __init__(
-        self,
-        fits: list[PartFit],
-        judge: Judge,
-        whole: PartFit | None = None,
-        *,
-        all_that_gain: bool = False,
-    ) -> None:
-        self.fits, self.judge, self.whole = fits, judge, whole
-        self.all_that_gain = all_that_gain
-        self.log_proba: Array = judge.log_proba(fits)
-        self.verdict: Verdict = judge.verdict(self.log_proba)
+    def __post_init__(self) -> None:
+        self.log_proba: Array = self.judge.log_proba(self.fits)
+        self.verdict: Verdict = self.judge.verdict(self.log_proba)
         self.ridges: tuple[float, ...] = ()
 
     @property
@@ -462,7 +453,7 @@ class Way:
         without = self.judge.row_losses(self.log_proba)
         with steps("corrections", len(RIDGES)) as tick:
             for tried, ridge in enumerate(RIDGES, 1):
-                follow = partial(CorrectionPath.follow, ridge=ridge)
+                follow = partial(RidgePath.follow, ridge=ridge)
                 scores = in_threads(follow, filter(None, paths))
                 tick()
                 log_proba = self.judge.normalised(scores[:n])
@@ -494,8 +485,7 @@ class Way:
     def weak_columns(self, most: float) -> list[int]:
         """The columns that gain at most so many nats by themselves in every part."""
         gains = np.stack([fit.column_gains() for fit in self.fits])
-        weak: list[int] = np.flatnonzero((gains <= most).all(axis=0)).tolist()
-        return weak
+        return np.flatnonzero((gains <= most).all(axis=0)).tolist()
 
     def loss_without(self, column: int) -> float:
         """The loss without the terms of a column, all else as it is."""

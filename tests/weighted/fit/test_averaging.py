@@ -13,7 +13,7 @@ from tallybayes.threads import in_threads, on_one_thread
 from tallybayes.weighted import average, search
 from tallybayes.weighted.average import learn
 from tallybayes.weighted.rows import canonical
-from tallybayes.weighted.search import CorrectionPath, FitOptions
+from tallybayes.weighted.search import FitOptions, RidgePath
 from tallybayes.weighted.ways import Part, prior_share
 from weighted.read import cells_of, codes_in, mixed
 
@@ -141,9 +141,9 @@ def test_all_pairs_that_gain_are_not_tried_where_they_cannot_win(monkeypatch):
 
 
 def test_ridges_end_where_hardly_anything_is_left_to_gain(monkeypatch):
-    followed, follow = [], CorrectionPath.follow
+    followed, follow = [], RidgePath.follow
     monkeypatch.setattr(
-        CorrectionPath,
+        RidgePath,
         "follow",
         lambda path, ridge: followed.append(ridge) or follow(path, ridge),
     )

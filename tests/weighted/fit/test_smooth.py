@@ -171,8 +171,8 @@ def test_coefficients_are_those_of_a_general_minimiser(monkeypatch):
     columns, rows, _ = cells_of(frame, np.asarray(table.target))
     terms = SmoothTerms(columns, rows.n_classes, knots=4)
     assert len(terms.pairs) == 3
-    smooth = SmoothDesign(terms, rows)
-    start = np.tile(np.log(np.bincount(rows.y) / rows.n), (rows.n, 1))
+    log_p = np.log(np.bincount(rows.y) / rows.n)
+    smooth, start = SmoothDesign(terms, rows, log_p), np.tile(log_p, (rows.n, 1))
     own = CorrectedRows(smooth.codes, start, rows.y, rows.weight, smooth.n_cells)
     curvature = smooth.curvature(own.curvature())
     nothing = np.zeros(curvature.shape)

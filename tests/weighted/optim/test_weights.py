@@ -72,7 +72,7 @@ def test_curvatures_are_slopes_of_gradients(seed, n, d, n_classes, scale):
     step = np.random.default_rng(seed + 1).normal(size=len(q)) * 1e-3
     if n_classes > 2:
         change = loss.by_class(q + step)[1] - loss.by_class(q - step)[1]
-        full = loss.class_curvature(q)
+        full = loss.whole_with_penalty(loss.data_curvature(q), q)
         np.testing.assert_allclose(full @ (2.0 * step), change, rtol=2e-2, atol=2e-3)
         assert (loss.class_diagonal(q) >= np.diag(full) * (1.0 - 1e-3)).all()
     q, step = q[: d + n_classes], step[: d + n_classes]
@@ -178,8 +178,10 @@ def test_blocks_are_the_hessian_but_for_what_classes_share(seed, n, d, n_classes
     loss, _ = loss_of(seed, n, d, n_classes + 1, scale)
     size = d + 1
     q = np.random.default_rng(seed).uniform(0.1, 1.0, loss.n_classes * size)
-    blocks, shared = loss.class_blocks(q)
-    full = loss.class_curvature(q).reshape(loss.n_classes, size, loss.n_classes, size)
+    blocks, shared = loss.blocks_with_penalty(loss.data_blocks(q), q)
+    full = loss.whole_with_penalty(loss.data_curvature(q), q).reshape(
+        loss.n_classes, size, loss.n_classes, size
+    )
     for c, block in enumerate(blocks):
         less = block - np.diag(np.append(shared, 0.0))
         np.testing.assert_allclose(less, full[c, :, c], rtol=1e-3, atol=1e-3 * (1.0 + n))
