@@ -30,7 +30,7 @@ from tallybayes.schema import joined_labels
 from tallybayes.tables.columns import frame, text_of_number
 from tallybayes.tally import GridCounts, TableTally
 
-__all__ = ["UNLABELLED", "ColumnDrift", "Comparison", "compare"]
+__all__ = ["UNLABELLED", "Comparison", "compare"]
 
 Array = NDArray[np.float64]
 

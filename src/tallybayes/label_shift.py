@@ -166,8 +166,7 @@ def in_parts(tallies: Sequence[TableTally]) -> TableTally:
         schema = replace(tally.schema, classes=np.array([i]))
         groups = tuple(group.pooled() for group in tally.groups)
         parts.append(TableTally(schema, tally.classes.pooled(), groups))
-    whole: TableTally = sum(parts[1:], parts[0])
-    return whole
+    return sum(parts[1:], parts[0])
 
 
 # ---- margins: of each column, the mean of some figures of a row, by class ------------------------

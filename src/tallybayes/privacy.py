@@ -393,6 +393,7 @@ def _widths(schema: Schema) -> list[int]:
     return [1, *(int(c.n_levels[0]) + 1 for c in schema.groups if c.n_levels is not None)]
 
 
+@dataclass(eq=False, repr=False)
 class NoisedTally:
     """Released counts, with what they promise and how large their noise is.
 
@@ -412,17 +413,10 @@ class NoisedTally:
         What each release that was added promises.
     """
 
-    def __init__(
-        self,
-        schema: Schema,
-        counts: Counts,
-        variances: tuple[float, float],
-        guarantees: tuple[Guarantee, ...],
-    ) -> None:
-        self.schema: Schema = schema
-        self.counts: Counts = counts
-        self.variances: tuple[float, float] = variances
-        self.guarantees: tuple[Guarantee, ...] = guarantees
+    schema: Schema
+    counts: Counts
+    variances: tuple[float, float]
+    guarantees: tuple[Guarantee, ...]
 
     @property
     def epsilon(self) -> float:

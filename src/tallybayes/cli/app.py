@@ -27,7 +27,7 @@ from tallybayes.errors import (
     options_called,
 )
 
-__all__ = ["COMMANDS", "PlainCommand", "PlainGroup", "app"]
+__all__ = ["COMMANDS", "PlainGroup", "app"]
 
 
 # ---- the help pages: plain text that fits terminals of any width ---------------------------------

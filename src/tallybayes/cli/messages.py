@@ -18,7 +18,6 @@ from tallybayes.errors import OptionError
 
 __all__ = [
     "DATA",
-    "DEBUG",
     "EXTRA",
     "INTERRUPTED",
     "OUTPUT",

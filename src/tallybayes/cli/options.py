@@ -18,7 +18,6 @@ from tallybayes.cli.messages import USAGE, Failure
 
 __all__ = [
     "LABEL_COLUMN",
-    "ClassWeight",
     "Columns",
     "Costs",
     "Data",

@@ -22,12 +22,9 @@ from typing import Any
 import tallybayes
 
 __all__ = [
-    "BY_NAME",
-    "DEFERRED",
     "allow",
     "import_arrow",
     "import_estimators",
-    "names_stood_in",
     "stood_in",
 ]
 

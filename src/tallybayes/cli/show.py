@@ -28,7 +28,6 @@ __all__ = [
     "MAX_ROWS",
     "MEASURE",
     "class_table",
-    "columns_table",
     "comparison_tables",
     "explain",
     "informative_table",

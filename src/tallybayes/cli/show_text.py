@@ -26,7 +26,6 @@ __all__ = [
     "say_terms",
     "show",
     "terms_as_json",
-    "top_terms_document",
     "top_terms_tables",
 ]
 

@@ -22,7 +22,7 @@ from tallybayes.cli.interrupts import replacement_of
 from tallybayes.cli.messages import USAGE, Failure, formula_safe, json_safe, naming_output, visible
 from tallybayes.sources import FORMATS, replacing
 
-__all__ = ["Writer", "rounded", "writing"]
+__all__ = ["rounded", "writing"]
 
 
 EXACT_POWER = 22  # of ten, at most, in float64

@@ -33,7 +33,7 @@ from tallybayes.sources.opening import Stream, format_of, is_workbook, need_read
 from tallybayes.sources.options import Spelling
 from tallybayes.sources.rows import Labelled
 
-__all__ = ["Diagnosis", "doctor"]
+__all__ = ["doctor"]
 
 TRIED_ROWS = 2_000
 ORDER = (

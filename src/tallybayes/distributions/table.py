@@ -28,15 +28,12 @@ __all__ = [
     "Column",
     "GroupOfCounts",
     "GroupOfNumbers",
-    "Law",
     "LevelColumn",
-    "MixtureLaw",
     "NumberColumn",
     "ProductOfColumns",
     "ScipyLaw",
     "TransformedLaw",
     "law_of",
-    "names_of",
 ]
 
 

@@ -27,7 +27,6 @@ __all__ = [
     "compiled",
     "raise_fault",
     "raise_not_binary",
-    "raise_unseen",
     "readable",
     "triple",
     "within",

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FACTORS",
-    "SHIFTS",
     "CompiledScore",
     "Condition",
     "CountLevels",

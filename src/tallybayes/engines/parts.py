@@ -59,7 +59,6 @@ __all__ = [
     "LookupPart",
     "Part",
     "PooledColumns",
-    "Shown",
     "TakenOut",
     "TextPart",
     "distinct_documents",

@@ -48,18 +48,10 @@ from tallybayes.validation import labels_and_codes, labels_given, warn_of_other_
 
 __all__ = [
     "LazyNaiveBayes",
-    "RowsAsked",
     "Where",
-    "are_read_here",
-    "columns_that_count",
     "condition",
-    "counts_needed",
-    "need_choice",
-    "need_families",
     "need_names",
-    "need_strength",
     "rows_asked",
-    "table_asked",
 ]
 
 Array = NDArray[np.float64]

@@ -49,9 +49,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Criterion",
     "NaiveBayes",
-    "WithoutGroups",
-    "alpha_on_rows",
-    "calibration_on_rows",
     "collect",
     "weights_to_choose_on",
 ]
@@ -318,8 +315,7 @@ class NaiveBayes(RowByRow):
         as either alone.
         """
         model = self._attribute("feature_importances_")
-        found: Array = model.once("importances", lambda: column_importances(model)).copy()
-        return found
+        return model.once("importances", lambda: column_importances(model)).copy()
 
     # ---- reading the tally -----------------------------------------------------------------------
     def _reading(self, what: Declared) -> Reading:

@@ -43,7 +43,7 @@ from tallybayes.validation import (
     read_labels,
 )
 
-__all__ = ["LabelRule", "RowByRow", "as_row", "row_counter"]
+__all__ = ["RowByRow", "as_row", "row_counter"]
 
 
 # ---- methods for one row at a time, with the names that river uses -------------------------------

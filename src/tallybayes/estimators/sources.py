@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,9 +33,6 @@ from tallybayes.tally import TableTally
 from tallybayes.threads import on_one_thread
 from tallybayes.validation import labels_and_codes
 from tallybayes.weighted.rows import row_contents
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = [
     "Counted",

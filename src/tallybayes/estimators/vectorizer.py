@@ -51,9 +51,6 @@ __all__ = [
     "given_beside",
     "need_counted",
     "need_documents",
-    "need_hashing",
-    "need_several",
-    "need_terms",
     "of_own_terms",
     "rules_of",
 ]

@@ -212,8 +212,7 @@ def _against_next(scores: Array, contributions: Array) -> Array:
     if len(scores) < 2:
         return np.zeros(len(contributions))
     order = np.argsort(-scores, kind="stable")
-    found: Array = contributions[:, order[0]] - contributions[:, order[1]]
-    return found
+    return contributions[:, order[0]] - contributions[:, order[1]]
 
 
 def explain_document(

@@ -52,7 +52,6 @@ __all__ = [
     "characters",
     "compact",
     "exact",
-    "exact_single",
     "form_of",
     "front_coded",
     "json_of",

@@ -22,7 +22,7 @@ from tallybayes.export.written import kinds_of, labels_of, plain_labels, written
 from tallybayes.score import CellTable, Correction, Formula, Inexpressible, Kind
 from tallybayes.tables.columns import as_text
 
-__all__ = ["PREDICTION", "select"]
+__all__ = ["select"]
 
 PREDICTION = "prediction"
 

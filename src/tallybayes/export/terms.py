@@ -152,6 +152,7 @@ def _of_width(starts: NDArray[np.float64], size: int, most: int) -> Buckets | No
 
 
 # ---- columns of the table as numbers, levels and counts ------------------------------------------
+@dataclass(eq=False)
 class Columns:
     """The columns that a formula reads.
 
@@ -171,17 +172,12 @@ class Columns:
         Those under which a row has no prediction, by their text.
     """
 
-    def __init__(
-        self,
-        formula: Formula,
-        query: sql.Query,
-        names: Mapping[str, str],
-        kinds: Mapping[str, Kind],
-    ) -> None:
-        self.formula: Formula = formula
-        self.query: sql.Query = query
-        self.names: Mapping[str, str] = names
-        self.kinds: Mapping[str, Kind] = kinds
+    formula: Formula
+    query: sql.Query
+    names: Mapping[str, str]
+    kinds: Mapping[str, Kind]
+
+    def __post_init__(self) -> None:
         self.refusals: dict[str, Tree] = {}
 
     def refuse(self, condition: Tree) -> None:

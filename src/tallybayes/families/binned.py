@@ -44,7 +44,6 @@ __all__ = [
     "reading_of",
     "smooth_laws",
     "spread_of",
-    "supervised_bins",
 ]
 
 Array = NDArray[np.float64]

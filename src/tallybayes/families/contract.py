@@ -54,7 +54,6 @@ __all__ = [
     "TunableDensity",
     "Tuning",
     "class_blocks",
-    "density_score",
     "law_score",
     "sums_of_others",
 ]

@@ -94,7 +94,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Atoms",
     "Gaussian",
-    "GaussianColumns",
     "GaussianDensity",
     "MeanVariance",
     "Pooled",

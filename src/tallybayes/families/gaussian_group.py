@@ -60,10 +60,8 @@ from tallybayes.tally.base import RESIDUE
 __all__ = [
     "GaussianGroup",
     "LeftOut",
-    "Scatter",
     "Shape",
     "log_density",
-    "log_of_distance",
     "shaped",
 ]
 

@@ -47,7 +47,6 @@ from tallybayes.tally.base import RESIDUE, less
 __all__ = [
     "MAX_COUNT_OF_SIZES",
     "MAX_LOG_SIZE",
-    "MIN_LOG_SIZE",
     "NegativeBinomial",
     "PooledCounts",
     "Sizes",

@@ -220,8 +220,7 @@ class GaussianEstimate:
         # fractional weights add up to ddof rows and a little
         many = own.n - self.divisor_less > RESIDUE * own.n
         least = np.maximum(ZERO_VARIANCE * typical, TINY)  # of less float64 keeps no digits
-        spread: NDArray[np.bool_] = many & (own.squares > least * own.n)
-        return spread
+        return many & (own.squares > least * own.n)
 
     def spread(self, classes: Statistics) -> Spread:
         """The spread within classes, (…, n_classes), their axis kept with length 1.

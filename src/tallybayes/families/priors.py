@@ -33,7 +33,6 @@ __all__ = [
     "check_estimate",
     "class_evidence",
     "correction",
-    "count_numbers",
     "each",
     "estimated_under",
     "hold",

@@ -28,7 +28,7 @@ from tallybayes.tokens.counting import Documents
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-__all__ = ["BINS", "GroupCounts", "TermRatios", "TermTable", "Text", "length_factor", "term_table"]
+__all__ = ["BINS", "GroupCounts", "TermTable", "Text", "length_factor", "term_table"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -331,8 +331,7 @@ class TermTable:
         if self._whole is None:
             return np.log1p(np.maximum(self.counts - less, 0.0) / tau)
         most = int(self._whole.max(initial=0))
-        found: Array = np.log1p(np.maximum(np.arange(most + 1.0) - less, 0.0) / tau)[self._whole]
-        return found
+        return np.log1p(np.maximum(np.arange(most + 1.0) - less, 0.0) / tau)[self._whole]
 
     @cached_property
     def _whole(self) -> NDArray[np.int32] | None:
@@ -496,8 +495,7 @@ def _blocks(indptr: NDArray[np.int64], most: int) -> Iterator[tuple[slice, slice
 
 def length_factor(length: Array, mean_length: float, power: float) -> Array:
     """What the sums of a document are multiplied by: (length / mean)^−power."""
-    factor: Array = (length / mean_length) ** -power
-    return factor
+    return (length / mean_length) ** -power
 
 
 # ---- the score of a text in each class, from the counts of its terms alone -----------------------
@@ -602,8 +600,7 @@ class TermRatios(DocumentLikelihood):
             documents, tf, self.tau, _shares(self.mass), binned=False, threads=threads
         )
         length = np.maximum(documents.length(tf), 1.0)
-        found: Array = sums[:, :, 0] / np.sqrt(length)[:, None]
-        return found
+        return sums[:, :, 0] / np.sqrt(length)[:, None]
 
     def sums(self) -> list[TermSums]:
         table = self.table
@@ -662,8 +659,7 @@ class TermRatios(DocumentLikelihood):
         scores = np.zeros((len(documents), n.shape[1]))
         np.add.at(scores, row, contributions)
         length = np.maximum(np.bincount(row, tf, len(documents)), 1.0)
-        found: Array = scores / np.sqrt(length)[:, None]
-        return found
+        return scores / np.sqrt(length)[:, None]
 
     def at_class_means(self, row_weight: Array) -> Array:
         """The mean contribution of the documents of each class, without their own counts, float64
@@ -695,5 +691,4 @@ class TermRatios(DocumentLikelihood):
 def _shares(mass: Array) -> Array:
     """The share of each class, along the last axis; 0 where there is nothing."""
     total = mass.sum(axis=-1, keepdims=True)
-    found: Array = mass / np.where(total > 0.0, total, 1.0)
-    return found
+    return mass / np.where(total > 0.0, total, 1.0)

@@ -31,7 +31,7 @@ from tallybayes.validation import (
 )
 from tallybayes.weighted.rows import group_folds
 
-__all__ = ["MultiLabel", "read_label_sets"]
+__all__ = ["MultiLabel"]
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -941,8 +941,7 @@ def _difference(reader: Any, joint: Array) -> Array:
     nowhere = np.isneginf(joint[:, 0]) & np.isneginf(joint[:, 1])
     if nowhere.any():
         joint = np.where(nowhere.reshape(-1, 1), reader._model.log_prior, joint)
-    found: Array = joint[:, 1] - joint[:, 0]
-    return found
+    return joint[:, 1] - joint[:, 0]
 
 
 def _both_columns(reader: Any, log_proba: Array) -> Array:

@@ -47,7 +47,7 @@ from tallybayes.tally import (
 )
 from tallybayes.tally.sparse import SparseSums
 
-__all__ = ["Shrunk", "Tree", "shrink"]
+__all__ = ["Tree", "shrink"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -125,8 +125,7 @@ class DocumentFile(ModelFile):
     @property
     def options(self) -> dict[str, Any]:
         """What documents are split into, and whether terms are hashed."""
-        found: dict[str, Any] = self.model._counter.options
-        return found
+        return self.model._counter.options
 
     @property
     def stale(self) -> bool:

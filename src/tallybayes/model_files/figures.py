@@ -23,7 +23,7 @@ from tallybayes.scoring import Figures as Measured
 if TYPE_CHECKING:
     from tallybayes.model_files.documents import DocumentFile
 
-__all__ = ["UNKNOWN", "Figures", "FiguresOfFit", "FiguresOfText", "estimate", "evaluate"]
+__all__ = ["UNKNOWN", "Figures", "estimate", "evaluate"]
 
 
 # ---- figures: accuracy, log-loss, confusions, beside a baseline ----------------------------------

@@ -150,8 +150,7 @@ class LabelFile(PredictingFile):
     @property
     def class_rows(self) -> NDArray[np.float64]:
         """How many rows of each label were counted, (n_labels,)."""
-        found: NDArray[np.float64] = self.model.label_count_
-        return found
+        return self.model.label_count_
 
     @property
     def rows(self) -> float:

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "IDENTIFIER_ROWS",
-    "MIN_ROW_WEIGHT",
-    "MIN_SQUARE",
     "WRITTEN_INDEX",
     "Watched",
     "identifies_groups",

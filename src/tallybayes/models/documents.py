@@ -31,17 +31,14 @@ __all__ = [
     "Complement",
     "FixedIdf",
     "LeftOut",
-    "LinearScorer",
     "Multinomial",
     "PlainDocuments",
     "PlainLearner",
     "Sums",
     "Transforms",
     "inverse_document_frequency",
-    "left_out_blocks",
     "length_normalized",
     "log_frequency",
-    "prior_without",
 ]
 
 
@@ -89,8 +86,7 @@ def length_normalized(indptr: NDArray[np.integer], values: Array) -> Array:
     size = np.diff(indptr)
     row = np.repeat(np.arange(len(size)), size)
     length = np.sqrt(np.bincount(row, values * values, len(size)))
-    found: Array = values / np.where(length > 0.0, length, 1.0)[row]
-    return found
+    return values / np.where(length > 0.0, length, 1.0)[row]
 
 
 class Transforms(NamedTuple):
@@ -321,8 +317,7 @@ class Complement:
         of_others = np.log(np.maximum(of_terms[rest.entry] - rest.pair, 0.0) + alpha)
         of_pairs = rest.x[rest.entry] * (of_all[rest.entry] - of_others)
         row = rest.of_documents(rest.x * of_all)
-        found: Array = rest.length[:, None] * each - row[:, None] + rest.by_class(of_pairs)
-        return found
+        return rest.length[:, None] * each - row[:, None] + rest.by_class(of_pairs)
 
 
 @dataclass(frozen=True)
@@ -366,14 +361,12 @@ class Bernoulli:
 
 def _rest(documents: Array, holding: Array) -> Array:
     """Documents that do not hold a term; rounding of weights does not make them negative."""
-    found: Array = np.maximum(documents - holding, 0.0)
-    return found
+    return np.maximum(documents - holding, 0.0)
 
 
 def _log_total(total: Array) -> Array:
     """log, or 0 of nothing, which no value multiplies."""
-    found: Array = np.log(np.where(total > 0.0, total, 1.0))
-    return found
+    return np.log(np.where(total > 0.0, total, 1.0))
 
 
 # ---- a plain model: a tally of terms, read by a formula without learned weights ------------------
@@ -1045,8 +1038,7 @@ class LeftOut:
             left = np.maximum(common.total - self.weight, 0.0)
             factor = np.log(np.where(left > 0.0, left, 1.0))
             rest = factor[:, None] * rest - (common.of_logs + self.by_class(change))
-        found: Array = np.maximum(rest, 0.0)
-        return found
+        return np.maximum(rest, 0.0)
 
     @property
     def nothing(self) -> Array:

@@ -23,7 +23,7 @@ from tallybayes.tally.base import RESIDUE
 from tallybayes.tally.live_terms import LiveTermCounts
 from tallybayes.threads import new_lock
 
-__all__ = ["LiveScore", "Outgrown", "live_score"]
+__all__ = ["Outgrown", "live_score"]
 
 Array = NDArray[np.float64]
 

@@ -65,7 +65,6 @@ from tallybayes.threads import get_num_threads, in_threads
 from tallybayes.tokens.prose import are_prose
 
 __all__ = [
-    "MIN_KEY_SHARE",
     "PROSE",
     "Chosen",
     "ColumnReader",
@@ -73,8 +72,6 @@ __all__ = [
     "TableModel",
     "TextTerms",
     "need_same_declarations",
-    "prose_as_terms",
-    "prose_columns",
 ]
 
 Array = NDArray[np.float64]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -341,6 +342,7 @@ MARGIN = 0.08  # of the range, on either side
 N_POINTS = 400
 
 
+@dataclass(eq=False, repr=False)
 class NumberView:
     """A column of numbers.
 
@@ -357,19 +359,11 @@ class NumberView:
         Whether the column has no numbers below 0.
     """
 
-    def __init__(
-        self,
-        name: Any,
-        conditional: ClassConditional | None,
-        edges: Array | None = None,
-        whole: bool = False,
-        positive: bool = False,
-    ) -> None:
-        self.name = name
-        self.conditional = conditional
-        self.edges = edges
-        self.whole = whole
-        self.positive = positive
+    name: Any
+    conditional: ClassConditional | None
+    edges: Array | None = None
+    whole: bool = False
+    positive: bool = False
 
     def place(self, rows: Rows) -> Array:
         """Where rows stand, float64 (n_rows,); NaN is a missing value."""
@@ -421,8 +415,7 @@ class NumberView:
         """p(x | c), (n_classes, n_points)."""
         assert self.conditional is not None
         alone = self.conditional.marginal([self.name])
-        prob: Array = alone.prob(alone.events({self.name: self.values(grid)})).T
-        return prob
+        return alone.prob(alone.events({self.name: self.values(grid)})).T
 
 
 class LevelView:
@@ -473,8 +466,7 @@ class LevelView:
 
     def values(self, grid: Array) -> NDArray[Any]:
         """Levels at places."""
-        values: NDArray[Any] = self.given[grid.astype(np.intp)]
-        return values
+        return self.given[grid.astype(np.intp)]
 
 
 View = NumberView | LevelView

@@ -21,7 +21,7 @@ from tallybayes.reporting.form import Form
 from tallybayes.reporting.subjects import ArraySubject, Subject, subject_of
 from tallybayes.tables.columns import text_of_days
 
-__all__ = ["NomogramDisplay", "TermValues", "probabilities_of", "term_values"]
+__all__ = ["NomogramDisplay", "term_values"]
 
 
 # ---- the values of each term ---------------------------------------------------------------------

@@ -26,7 +26,6 @@ __all__ = [
     "need_axes",
     "put_title",
     "right_if_wide",
-    "shortened",
 ]
 
 

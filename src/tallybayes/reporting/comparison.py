@@ -8,7 +8,7 @@ from datetime import date
 from tallybayes.drift import Comparison
 from tallybayes.reporting.report import Language, Report, rendered_still
 
-__all__ = ["ComparisonReport", "comparison_report"]
+__all__ = ["comparison_report"]
 
 ABOUT = ("old", "new")
 MAX_CELLS = 30  # of a column: those that differ most

@@ -28,18 +28,14 @@ from tallybayes.reporting.subjects import Subject, Text
 from tallybayes.validation import LeftOut, as_rows, codes_of, labels_given, rows_of
 
 __all__ = [
-    "MAX_COMPARED_ROWS",
     "Chosen",
     "Content",
     "Finding",
-    "Headline",
     "ShownRow",
     "Step",
     "chosen_rows",
     "content_of",
-    "findings_of",
     "near_copies",
-    "shown_rows",
     "steps_of",
 ]
 

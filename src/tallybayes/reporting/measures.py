@@ -25,7 +25,6 @@ __all__ = [
     "learning_curve",
     "ranking",
     "reliability",
-    "wilson",
 ]
 Array = NDArray[np.float64]
 

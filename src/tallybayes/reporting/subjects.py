@@ -43,9 +43,7 @@ from tallybayes.validation import LeftOut, unfitted
 __all__ = [
     "ArraySubject",
     "Contributions",
-    "DocumentSubject",
     "Subject",
-    "TableSubject",
     "Text",
     "contributions_of",
     "subject_of",

@@ -38,7 +38,6 @@ __all__ = [
     "as_scalar",
     "as_text",
     "date_of_days",
-    "days_of",
     "days_of_text",
     "entries_of_bits",
     "frame",

@@ -348,7 +348,4 @@ def _weights(weights: Array | None, n: int) -> Array:
 @cache
 def _log_counts() -> NDArray[np.float32]:
     """log(1 + n) of whole numbers, as NumPy rounds it."""
-    found: NDArray[np.float32] = np.log1p(
-        np.arange(MAX_LOG_COUNT, dtype=np.int32), dtype=np.float32
-    )
-    return found
+    return np.log1p(np.arange(MAX_LOG_COUNT, dtype=np.int32), dtype=np.float32)

@@ -353,8 +353,7 @@ class Moments(_SumsOfSquares):
         """The largest S2 of a class and the largest sum of squares about its mean that it holds or
         has held, (2, n_features)."""
         now = _largest_of_classes(self.s2_hi, self.mean_and_squares()[1])
-        largest: Array = np.maximum(now, self.largest)
-        return largest
+        return np.maximum(now, self.largest)
 
     @property
     def rounding(self) -> float:

@@ -38,7 +38,6 @@ __all__ = [
     "number_groups",
     "some_levels_group",
     "split_vector",
-    "zero_tally",
 ]
 
 Group = tuple[Columns, Tally]

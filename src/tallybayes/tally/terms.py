@@ -506,13 +506,11 @@ class TermCounts:
 
     def by_term(self, of_pairs: Array) -> Array:
         """The sum over the classes of each term, float64 (n_terms,), of numbers (n_pairs,)."""
-        found: Array = np.bincount(self.pair_terms, of_pairs, self.n_terms).astype(np.float64)
-        return found
+        return np.bincount(self.pair_terms, of_pairs, self.n_terms).astype(np.float64)
 
     def by_class(self, of_pairs: Array) -> Array:
         """The sum over the terms of each class, float64 (n_classes,), of numbers (n_pairs,)."""
-        found: Array = np.bincount(self.classes, of_pairs, self.n_classes).astype(np.float64)
-        return found
+        return np.bincount(self.classes, of_pairs, self.n_classes).astype(np.float64)
 
     def places(self, terms: NDArray[Any]) -> Index:
         """The place of each of some terms, (n,), −1 for those that hold nothing."""

@@ -125,8 +125,7 @@ class EdgeTable:
 
 
 def _bytes(draw: st.DrawFn, n: int) -> bytes:
-    drawn: bytes = draw(st.binary(min_size=n, max_size=n))
-    return drawn
+    return draw(st.binary(min_size=n, max_size=n))
 
 
 @st.composite

@@ -104,8 +104,7 @@ def weights(
     kind = draw(st.sampled_from(of))
     if kind == "none":
         return None
-    drawn: Array = draw(hnp.arrays(np.float64, n_rows, elements=WEIGHTS[kind], fill=st.nothing()))
-    return drawn
+    return draw(hnp.arrays(np.float64, n_rows, elements=WEIGHTS[kind], fill=st.nothing()))
 
 
 # ---- tallies -------------------------------------------------------------------------------------

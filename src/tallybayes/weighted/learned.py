@@ -25,7 +25,7 @@ from tallybayes.weighted.tables import (
     column_table,
 )
 
-__all__ = ["Averaged", "Learned", "simplified", "tables_of"]
+__all__ = ["Averaged", "Learned", "simplified"]
 
 
 Array = NDArray[np.float64]
@@ -62,23 +62,6 @@ class Learned:
     def sizes(self) -> list[int]:
         """The cells of each term."""
         return [column.n_cells for column in self.columns] + [pair.n_cells for pair in self.pairs]
-
-    def term_tables(self, columns: list[ColumnCells], p: Array) -> list[Array]:
-        """What each term adds, weighted, corrected and centred over classes, in nats: float64
-        arrays (n_cells, n_classes). The tables of columns follow the counts, under the choices
-        made; pairs, weights and corrections are as they were learned.
-
-        Parameters
-        ----------
-        columns : list of ColumnCells
-        p : float64 array (n_classes,)
-            Shares of the classes.
-        """
-        full = [
-            column_table(column, p, choice).full
-            for column, choice in zip(columns, self.choices, strict=True)
-        ]
-        return tables_of(full + [pair.full for pair in self.pairs], self.weights, self.corrections)
 
     def among(self, columns: list[ColumnCells], kept: list[int]) -> Learned:
         """The same with columns beside its own that add nothing and weigh 0.
@@ -270,25 +253,6 @@ def nothing_learned(columns: list[ColumnCells], p: Array) -> Learned:
     )
 
 
-def tables_of(full: list[Array], weights: Weights, corrections: list[Array] | None) -> list[Array]:
-    """Log-ratios weighted, corrected and centred over classes.
-
-    Parameters
-    ----------
-    full : list of float64 arrays (n_cells, n_classes)
-    weights : Weights
-    corrections : list of float64 arrays (n_cells, n_classes), optional
-    """
-    if not full:
-        return []
-    sizes = [len(table) for table in full]
-    tables = np.repeat(weights.by_class().T, sizes, axis=0)  # all at once: most are small
-    tables *= _centred(np.concatenate(full))
-    if corrections is not None:
-        tables += np.concatenate(corrections)
-    return np.split(_centred(tables), np.cumsum(sizes)[:-1])
-
-
 def _centred(table: Array) -> Array:
     centred: Array = table - table.mean(axis=1, keepdims=True)
     return centred
@@ -349,8 +313,10 @@ def simplified(
     ]
     taken_out = rows_taken_out(tables, learned.pairs, learned.rounds, rows, p)
     full = [table.full for table in tables] + [pair.full for pair in learned.pairs]
-    contributions = tables_of(full, learned.weights, learned.corrections)
-    kept = [t for t, table in enumerate(contributions) if table.any()]
+    by_term, more = learned.weights.by_class().T, learned.corrections
+    weighted = [w * _centred(table) for w, table in zip(by_term, full, strict=True)]
+    adds = weighted if more is None else map(np.add, weighted, more)
+    kept = [t for t, table in enumerate(adds) if _centred(table).any()]
     with threadpool_limits(1, user_api="blas"):
         held = {t: taken_out.values(t) for t in kept}
         while True:

@@ -113,18 +113,6 @@ def test_a_pair_that_tells_only_together_is_found():
     assert loss(proba(together, cells), y) < 0.6 * loss(proba(alone, cells), y)
 
 
-def test_tables_of_terms_are_those_of_the_formula():
-    columns, rows, classes = cells_of(*mixed(1500))
-    (learned,) = learn(columns, rows, classes, FitOptions(parts=1)).parts
-    rng = np.random.default_rng(0)
-    for corrections in (None, [rng.normal(size=(n, 2)) for n in learned.sizes]):
-        corrected = replace(learned, corrections=corrections)
-        found = corrected.term_tables(columns, classes / classes.sum())
-        assert len(found) == len(columns) + len(learned.pairs) > len(columns)
-        for table, expected in zip(found, term_tables(corrected), strict=True):
-            np.testing.assert_allclose(table, expected, rtol=1e-9, atol=1e-12)
-
-
 def test_noise_and_copies_weigh_little():
     table, y = mixed(1500)
     columns, rows, classes = cells_of(table, y)
@@ -157,19 +145,6 @@ def test_few_rows_and_classes(n_classes):
     p = proba(learned, rows.cells)
     assert np.isfinite(p).all()
     assert all(np.isfinite(t).all() for t in term_tables(learned.main))
-
-
-def test_corrections_are_added_to_tables():
-    columns, rows, classes = cells_of(*mixed(1500))
-    share, rng = classes / classes.sum(), np.random.default_rng(0)
-    learned = replace(learn(columns, rows, classes).main, corrections=None)
-    plain = learned.term_tables(columns, share)
-    assert [table.shape for table in plain] == [(size, len(share)) for size in learned.sizes]
-    more = [rng.normal(size=table.shape) for table in plain]
-    corrected = replace(learned, corrections=more).term_tables(columns, share)
-    for table, added, found in zip(plain, more, corrected, strict=True):
-        expected = table + added - added.mean(axis=1, keepdims=True)
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
 def test_no_more_pairs_than_asked_for():
@@ -308,8 +283,7 @@ def test_a_shrunk_model_lies_between_the_class_shares_and_the_fit(factor):
     full = np.log(proba(learned, rows.cells)) - np.log(p)
     expected = np.exp(log_normalised(np.log(p) + factor * full))
     np.testing.assert_allclose(proba(less, rows.cells), expected, rtol=1e-9)
-    tables = less.term_tables(columns, p)
-    for table, whole in zip(tables, learned.term_tables(columns, p), strict=True):
+    for table, whole in zip(term_tables(less), term_tables(learned), strict=True):
         np.testing.assert_allclose(table, factor * whole, atol=1e-12)
 
 
