@@ -277,22 +277,26 @@ def page_of(record: dict[str, Any], n_folds: int) -> Page:
         mine, other = (np.mean([s[key] for s in sets], axis=0) for key in ("size", "size of MAPIE"))
         met = bool((mine <= other).all())
         numbers = ", ".join(f"{a:.3f} and {b:.3f}" for a, b in zip(mine, other, strict=True))
+        covers = np.mean([s["covered by MAPIE"] for s in sets], axis=0)
         verdicts.append(
-            f"- {name}: sets have {numbers} classes, ours and those of MAPIE's split "
-            f"(bar: not more: {yes_or_no(met)})."
+            f"- {name}: sets have {numbers} classes, ours and those of MAPIE's split, which cover "
+            f"{', '.join(f'{share:.4f}' for share in covers)} (bar: not more: {yes_or_no(met)})."
         )
         rows = [
             [
                 s["set"],
                 f"{s['rows']:,}",
                 str(s["classes"]),
-                *(f"{v:.3f}" for v in s["covered"]),
+                *(
+                    f"{a:.3f} / {b:.3f}"
+                    for a, b in zip(s["covered"], s["covered by MAPIE"], strict=True)
+                ),
                 *(f"{a:.2f} / {b:.2f}" for a, b in zip(s["size"], s["size of MAPIE"], strict=True)),
             ]
             for s in sets
         ]
-        head = ["set", "rows", "classes", *(f"covered at {c}" for c in COVERAGES)]
-        head += [f"size at {c}, ours / MAPIE" for c in COVERAGES]
+        head = ["set", "rows", "classes"]
+        head += [f"{what} at {c}, ours / MAPIE" for what in ("covered", "size") for c in COVERAGES]
         tables.append((f"{name}, {n_folds} folds", head, rows))
     slow = max(record["times"], key=lambda t: t["conformalize"] / t["leave_one_out"])
     ratio = slow["conformalize"] / slow["leave_one_out"]

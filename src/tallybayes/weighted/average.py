@@ -10,7 +10,7 @@ from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax
+from scipy.special import log_softmax, logsumexp
 from threadpoolctl import ThreadpoolController
 
 from tallybayes.persistence import MAX_WEIGHT, Distinct, Shape, Weight, Within
@@ -76,7 +76,7 @@ PARTS = 5
 MANY_ROWS, PARTS_OF_MANY = 4_000, 3  # rows above which fewer parts lose next to nothing
 SALT = 4  # of the parts
 MIN_CLASS_ROWS = 2  # that each part keeps of a class; with one, leave-one-out has none
-MIN_SCORE = 1e-300  # −log p of a class that rounding made sure
+MIN_SCORE = 1e-300  # −log p of a class that is all but sure
 SHARE_OF_ALL_ROWS = 0.5  # of the model: the fit of all rows
 MAX_ROWS = 20_000  # up to which all of this is tried; of more what is near the best is enough
 MAX_WEAK_GAIN = 5.0  # nats that a column may gain by itself to be considered noise
@@ -290,7 +290,7 @@ def _mean(
     *members, of_all = in_threads(log_proba_of, range(len(fits)))
     mean: Array = reduce(np.add, members) / n_parts
     part = np.repeat(np.arange(n_parts), [len(fit.part.tested) for fit in found.fits])
-    log_own = _log_own(own, judge.y, [*members, of_all], part, of_all_rows)
+    log_own = _log_own(judge.y, [*members, of_all], part, of_all_rows)
     gained = _ambiguity(of_parts * mean + of_all_rows * of_all)
     gained += of_all_rows * _ambiguity(mean)
     scores = whole.scores[spared]
@@ -309,9 +309,7 @@ def _mean(
     )
 
 
-def _log_own(
-    own: Array, y: NDArray[np.int32], fits: Sequence[Array], part: Index, of_all_rows: float
-) -> Array:
+def _log_own(y: NDArray[np.int32], fits: Sequence[Array], part: Index, of_all_rows: float) -> Array:
     """The log-probability of each row's own class by the mean of all fits, had none learned the
     row, (n,).
 
@@ -322,8 +320,6 @@ def _log_own(
 
     Parameters
     ----------
-    own : float64 array (n,)
-        By the part that left the row out.
     y : int32 array (n,)
     fits : sequence of float64 arrays (n, n_classes)
         Log-probabilities by the parts, then by the fit of all rows.
@@ -332,20 +328,24 @@ def _log_own(
     of_all_rows : float
         The share of the fit of all rows in the mean.
     """
-    n, n_parts = np.arange(len(own)), len(fits) - 1
-    score = np.maximum(-own, MIN_SCORE)
+    n, n_parts = np.arange(len(y)), len(fits) - 1
+    odds = np.array([_log_odds_against(fit, y) for fit in fits])
+    score = np.maximum(np.logaddexp(0.0, odds[part, n]), MIN_SCORE)
     gained = np.clip(_ambiguity(reduce(np.add, fits[:-1]) / n_parts), 0.0, score)
     score = score * np.exp(-gained / score)
     if n_parts == 1:  # which has learned none of these rows
         return np.asarray(-score)
-    odds = np.array([_log_odds(np.maximum(-fit[n, y], MIN_SCORE)) for fit in fits])
     others = (odds[:-1].sum(axis=0) - odds[part, n]) / (n_parts - 1)
-    return np.asarray(-np.logaddexp(0.0, _log_odds(score) + of_all_rows * (odds[-1] - others)))
+    mean = score + np.log(-np.expm1(-score)) + of_all_rows * (odds[-1] - others)
+    return np.asarray(-np.logaddexp(0.0, mean))
 
 
-def _log_odds(score: Array) -> Array:
-    """log((1 − p) / p) of a class, of its score −log p."""
-    return np.asarray(score + np.log(-np.expm1(-score)))
+def _log_odds_against(log_proba: Array, y: NDArray[np.int32]) -> Array:
+    """log((1 − p) / p) of each row's own class, by the probabilities of the other classes: log p
+    itself is rounded to 0 where these are below 1e-16."""
+    others, n = log_proba.copy(), np.arange(len(y))
+    others[n, y] = -np.inf
+    return np.asarray(logsumexp(others, axis=1) - log_proba[n, y])
 
 
 def _ambiguity(mean: Array) -> Array:

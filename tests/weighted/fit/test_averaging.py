@@ -13,6 +13,7 @@ from tallybayes.threads import in_threads, on_one_thread
 from tallybayes.weighted import average, search
 from tallybayes.weighted.average import learn
 from tallybayes.weighted.rows import canonical
+from tallybayes.weighted.scores import log_normalised
 from tallybayes.weighted.search import FitOptions, RidgePath
 from tallybayes.weighted.ways import Part, prior_share
 from weighted.read import cells_of, codes_in, mixed
@@ -61,25 +62,35 @@ def test_what_is_printed_is_about_what_fresh_rows_say():
     assert printed == pytest.approx(found, rel=0.3)
 
 
-def test_scores_are_those_of_the_mean_as_if_no_fit_had_learned_the_row():
-    y, part = np.array([0, 1, 1], dtype=np.int32), np.array([0, 1, 2])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_scores_are_those_of_the_mean_as_if_no_fit_had_learned_the_row(n_classes):
+    y, part = np.array([0, 1, 1, 0], dtype=np.int32), np.array([0, 1, 2, 0])
+    odds = np.array([-3.0, 0.5, -60.0, -900.0])  # e⁻⁶⁰ is lost where it is taken from 1
 
-    def log_proba(odds):  # of two classes, against the own one
-        p = np.stack([-np.logaddexp(0.0, odds), -np.logaddexp(0.0, -odds)], axis=1)
-        return np.where(y[:, None] == [0, 1], p[:, :1], p[:, 1:])
+    def log_proba(odds):  # of each row's own class against as many others, equally probable
+        scores = np.repeat(odds[:, None] - np.log(n_classes - 1), n_classes, axis=1)
+        scores[np.arange(len(y)), y] = 0.0
+        return log_normalised(scores)
 
-    odds = np.array([-3.0, 0.5, -40.0])
     alike, surer = log_proba(odds), log_proba(odds - 2.0)
     own = -np.logaddexp(0.0, odds)
-    same = average._log_own(own, y, [alike] * 4, part, 0.5)
-    assert same == pytest.approx(own, rel=1e-9)
-    found = average._log_own(own, y, [alike, alike, alike, surer], part, 0.5)
-    assert found == pytest.approx(-np.logaddexp(0.0, odds - 1.0), rel=1e-9)
-    one = average._log_own(own, y, [alike, surer], np.zeros(3, np.intp), 0.5)
-    assert one == pytest.approx(own, rel=1e-9)  # no other fit has learned the rows
-    sure = average._log_own(np.zeros(3), y, [np.zeros((3, 2)), *[surer] * 3], part, 0.5)
-    assert np.isfinite(sure).all()
-    assert (sure <= 0.0).all()
+    own[3] = -average.MIN_SCORE
+    same = average._log_own(y, [alike] * 4, part, 0.5)
+    assert same == pytest.approx(own, rel=1e-9, abs=0.0)
+    found = average._log_own(y, [alike, alike, alike, surer], part, 0.5)
+    expected = -np.logaddexp(0.0, odds - 1.0)
+    assert found[:3] == pytest.approx(expected[:3], rel=1e-9, abs=0.0)
+    one = average._log_own(y, [alike, surer], np.zeros(4, np.intp), 0.5)
+    assert one == pytest.approx(own, rel=1e-9, abs=0.0)  # no other fit has learned the rows
+
+
+def test_a_fit_that_rounds_a_probability_to_1_is_no_surer_than_its_scores_say():
+    """Of all rows, learned by parts that are e⁻⁴⁰ from sure and a whole that is e⁻³⁰ from it."""
+    y, part = np.zeros(3, dtype=np.int32), np.arange(3)
+    sure, less = (log_normalised(np.array([[0.0, odds]] * 3)) for odds in (-40.0, -30.0))
+    assert (sure[:, 0] == 0.0).all()
+    found = average._log_own(y, [sure, sure, sure, less], part, 0.5)
+    assert np.log(-found) == pytest.approx(np.full(3, -35.0), abs=1e-6)
 
 
 def test_within_one_thread_there_is_one():
