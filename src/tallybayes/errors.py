@@ -397,7 +397,8 @@ class MixedColumnWarning(TallyWarning):
 
 
 class ZoneWarning(TallyWarning):
-    """A column holds times with a time zone and times without one, which are read as UTC.
+    """Times with a time zone meet times without one in a column, in training or between training
+    and prediction; those without are read as UTC.
 
     Cure: give all times a zone, or none.
     """

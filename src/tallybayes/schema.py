@@ -14,7 +14,7 @@ from tallybayes import _kernels
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.persistence import Shape, Within, distinct
 from tallybayes.readable import html_table, plain
-from tallybayes.tables.columns import as_text
+from tallybayes.tables.columns import Zone, as_text, joined_zones
 
 __all__ = [
     "Columns",
@@ -64,6 +64,9 @@ class Columns:
     dates : bool
         For moments and grid of a table's column: its numbers are days since 1970, which join with
         no other numbers.
+    zone : {"", "with", "without", "both"}
+        Of dates: whether their times had a time zone, in which all of them are UTC. Columns of
+        times join whatever they had, and schemas that differ in it alone are equal.
     terms : str
         For terms of a table's column: how its documents become terms, in words; tallies of other
         terms do not join.
@@ -79,6 +82,7 @@ class Columns:
     origin: Annotated[NDArray[np.float64], Shape("n_features")] | None = None
     open: bool = False
     dates: bool = False
+    zone: Zone = ""
     terms: str = ""
 
     def __post_init__(self) -> None:
@@ -148,6 +152,8 @@ class Columns:
                 "the models declare different levels; declare the same levels, in the same order"
             )
         joined = replace(self, names=self.names if self.names is not None else other.names)
+        if self.zone != other.zone:
+            joined = replace(joined, zone=joined_zones(self.zone, other.zone))
         if self.n_levels is not None and other.n_levels is not None:
             joined = replace(joined, n_levels=np.maximum(self.n_levels, other.n_levels))
         return joined

@@ -136,6 +136,7 @@ def path(tmp_path_factory):
     return tmp_path_factory.mktemp("csv") / "t.csv"
 
 
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.ZoneWarning")
 @given(
     COLUMNS,
     st.sampled_from([",", ";", "\t"]),
@@ -153,6 +154,7 @@ def test_cells_are_what_they_are_by_themselves(path, columns, delimiter, end, qu
     same(read(source, declared), expected(text, delimiter=delimiter, as_written=declared))
 
 
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.ZoneWarning")
 @given(COLUMNS, st.sampled_from([0, 2]), st.integers(1, 120))
 def test_decimal_commas_and_other_encodings(path, columns, quoting, block):
     text = written(columns, ";", "\n", quoting)

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tallybayes
 from tallybayes import NaiveBayes
 from tallybayes.errors import ZoneWarning
 from tallybayes.models.base import same
@@ -308,6 +309,72 @@ def test_both_kinds_in_one_column_are_told_of(holder):
     read_table(hold([NAIVE, None, NAIVE, pd.NaT]))
     read_table(hold([AWARE, None, AWARE.astimezone(datetime.UTC)]))
     read_table(hold([datetime.date(2024, 3, 1), AWARE]))  # a date has no zone
+
+
+LOCAL = pd.Series(pd.date_range("2024-01-01 03:17", periods=24, freq="7h"), name="t")
+TOKYO = LOCAL.dt.tz_localize("Asia/Tokyo")
+
+
+def in_file(frame, path):
+    write = {".csv": frame.to_csv, ".parquet": frame.to_parquet}[path.suffix]
+    write(path, index=False)
+    return str(path)
+
+
+READERS = {
+    "pandas": lambda frame, folder: frame,
+    "polars": lambda frame, folder: pl.from_pandas(frame),
+    "arrow": lambda frame, folder: pa.Table.from_pandas(frame),
+    "pandas of arrow": lambda frame, folder: frame.convert_dtypes(dtype_backend="pyarrow"),
+    "dicts": lambda frame, folder: frame.to_dict("records"),
+    "ISO strings": lambda frame, folder: [{"t": time.isoformat()} for time in frame["t"]],
+    "CSV": lambda frame, folder: in_file(frame, folder / "times.csv"),
+    "Parquet": lambda frame, folder: in_file(frame, folder / "times.parquet"),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("learned", ["with", "without"])
+def test_times_with_and_without_a_zone_meet_in_training_and_prediction(reader, learned, tmp_path):
+    """One of the two is hours off unless the zone is UTC, which nobody but the user knows."""
+    labels = [f"class {i % 2}" for i in range(len(LOCAL))]
+    frames = {
+        "with": TOKYO.to_frame().assign(y=labels),
+        "without": LOCAL.to_frame().assign(y=labels),
+    }
+    other = "without" if learned == "with" else "with"
+
+    def rows(kind):
+        return READERS[reader](frames[kind], tmp_path)
+
+    model = NaiveBayes().fit(frames[learned][["t"]], labels)
+    model.predict(rows(learned))
+    model.predict(LOCAL.dt.normalize().to_frame())  # a date has no zone
+    with pytest.warns(ZoneWarning, match="row 0, column 't' holds ") as found:
+        model.predict(rows(other))
+    assert len(found) == 1
+    assert ("without a time zone, but" in str(found[0].message)) == (learned == "with")
+    if reader != "ISO strings":  # which are levels to a model that begins with them
+        model = NaiveBayes().fit(rows(other), "y")
+        with pytest.warns(ZoneWarning, match="times with a time zone and times without one"):
+            model.partial_fit(rows(learned), "y")
+
+
+@pytest.mark.parametrize("learned", ["with", "without"])
+def test_of_one_row_and_of_a_saved_or_merged_model_too(learned, tmp_path):
+    times = {"with": TOKYO, "without": LOCAL}
+    other = times.pop("without" if learned == "with" else "with").to_frame()
+    mine = times[learned].to_frame()
+    NaiveBayes().fit(mine, np.arange(24) % 2).save(tmp_path / "model.tally")
+    for value in (other["t"][0], other["t"][0].isoformat()):
+        model = tallybayes.load(tmp_path / "model.tally")
+        model.predict_one({"t": mine["t"][0]})
+        with pytest.warns(ZoneWarning, match="row 0, column 't'"):
+            model.predict_one({"t": value})
+    part = NaiveBayes().fit(other, np.arange(24) % 2)
+    with pytest.warns(ZoneWarning, match="times with a time zone and times without one"):
+        model = tallybayes.load(tmp_path / "model.tally").merge(part)
+    model.predict(mine), model.predict(other)  # which of the two is right is unknown by now
 
 
 def test_the_warning_names_the_column():

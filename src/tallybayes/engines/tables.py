@@ -106,8 +106,10 @@ def _numbers(
             shifts[name] = max(shift, shifts.get(name, 0))
             order = np.argsort(keys)
             by_class = np.ascontiguousarray(counts.reshape(-1, n)[order].T)
-            cells, dates = GridCounts(shift, keys[order], by_class), columns[name].what == "date"
-            groups[name] = number_groups(name, moments[name], cells, dates=dates)
+            cells, column = GridCounts(shift, keys[order], by_class), columns[name]
+            groups[name] = number_groups(
+                name, moments[name], cells, dates=column.what == "date", zone=column.zone
+            )
     return groups
 
 

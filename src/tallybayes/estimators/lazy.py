@@ -677,7 +677,12 @@ def rows_asked(
     x = as_scored(arranged(table, names, names, what, records), holds, what)
     counts = [n for n in names if (f := what.families.get(n)) is not None and f.whole]
     booleans = [name for name in names if holds[name].booleans and unseen != "error"]
-    warn_of_odd_values(x, Watched(tuple(counts), tuple(booleans)), warned)
+    times = [
+        c for name, c in columns.items() if holds[name].dates and c.type.startswith("TIMESTAMP")
+    ]
+    zoned = tuple(column.name for column in times if "TIME ZONE" in column.type)
+    local = tuple(column.name for column in times if column.name not in zoned)
+    warn_of_odd_values(x, Watched(tuple(counts), tuple(booleans), zoned, local), warned)
     return x
 
 

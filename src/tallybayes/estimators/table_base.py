@@ -45,7 +45,12 @@ from tallybayes.models.class_weights import (
     resolved,
     weighted,
 )
-from tallybayes.models.data_warnings import warn_of_odd_values, warn_of_unknown_keys, warn_of_unseen
+from tallybayes.models.data_warnings import (
+    warn_of_odd_values,
+    warn_of_unknown_keys,
+    warn_of_unseen,
+    warn_of_zones,
+)
 from tallybayes.models.declarations import Declared, Reading, check_counts, declared, names_declared
 from tallybayes.models.rows import (
     Names,
@@ -279,6 +284,7 @@ class TableClassifier(TallyClassifier):
         if self._warned_before is not None:
             model.warned = self._warned_before
         warn_of_mixed(tally, model.warned)
+        warn_of_zones(tally.schema, model.warned)
         check_counts(tally, what, model.warned)
         return model
 
@@ -596,6 +602,7 @@ class TableClassifier(TallyClassifier):
         model.chosen = self._kept(model.chosen)
         self._model = model
         warn_of_mixed(tally, model.warned)
+        warn_of_zones(tally.schema, model.warned)
         check_counts(tally, what, model.warned)
 
     # ---- subtracting and merging -----------------------------------------------------------------

@@ -20,12 +20,13 @@ from tallybayes.errors import (
     UninformativeWarning,
     UnseenWarning,
     WeightScaleWarning,
+    ZoneWarning,
     listed,
     warn_user,
 )
 from tallybayes.schema import Schema
 from tallybayes.tables import Mixed, Numbers, Strings, Table
-from tallybayes.tables.columns import values_of
+from tallybayes.tables.columns import ZONES, values_of, zone_of
 from tallybayes.tally import ClassCounts, CrossMoments, GridCounts, Moments
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ __all__ = [
     "warn_of_unknown_keys",
     "warn_of_unseen",
     "warn_of_written_index",
+    "warn_of_zones",
 ]
 
 
@@ -150,6 +152,19 @@ def warn_of_identifier(name: str, counts: Array, warned: set[Hashable]) -> None:
 WRITTEN_INDEX = "the index of a data frame, not a column"
 
 
+def warn_of_zones(schema: Schema, warned: set[Hashable]) -> None:
+    """Warns of columns whose times had a zone in some rows and none in others, once for each
+    fit."""
+    for group in schema.groups:
+        if group.zone == "both" and group.kind == "moments" and group.names is not None:
+            warn_user(
+                ZONES.format(name=group.names[0]),
+                ZoneWarning,
+                warned=warned,
+                about=group.names[0],
+            )
+
+
 def is_index_name(name: str) -> bool:
     """Whether pandas writes an index without a name so, in Parquet and in tables of Arrow."""
     return re.fullmatch(r"__index_level_\d+__", name) is not None
@@ -183,15 +198,21 @@ class Watched(NamedTuple):
         Columns declared Poisson: a fraction is odd.
     booleans : tuple of str
         Columns that were learned as booleans: any other value is odd, unless it is refused.
+    zoned : tuple of str
+        Columns that were learned as times with a time zone: one without is odd.
+    local : tuple of str
+        Columns that were learned as times without a time zone: one with a zone is odd.
     """
 
     counts: tuple[str, ...] = ()
     booleans: tuple[str, ...] = ()
+    zoned: tuple[str, ...] = ()
+    local: tuple[str, ...] = ()
 
     @property
     def columns(self) -> list[str]:
         """All of them."""
-        return [*self.counts, *self.booleans]
+        return [name for names in self for name in names]
 
     def may_be_odd(self, row: Mapping[str, Any], warned: set[Hashable]) -> bool:
         """Whether a row as a dict may hold an odd value that was not warned of. It is then read as
@@ -251,6 +272,20 @@ def _first_other(column: Any) -> int | None:
     return _first(other[column.codes]) if other.any() else None
 
 
+def _first_without_zone(column: Any) -> int | None:
+    """The first row with a time that has no zone, where none has one."""
+    if not isinstance(column, Numbers) or column.zone != "without":
+        return None
+    return _first(column.values % 1.0 > 0.0)
+
+
+def _first_with_zone(column: Any) -> int | None:
+    """The first row with a time, where one has a zone."""
+    if not isinstance(column, Numbers) or column.zone not in ("with", "both"):
+        return None
+    return _first(~np.isnan(column.values))
+
+
 def _first(found: NDArray[np.bool_]) -> int | None:
     """The first row for which the condition holds."""
     return int(np.argmax(found)) if found.any() else None
@@ -281,6 +316,21 @@ KINDS = (
         "row {row}, column {name!r} holds {value!r}, but training had only True and False in it: "
         "it is read as a level that was not seen. Give a boolean, 0, 1, or None if it is missing",
         UnseenWarning,
+    ),
+    _Kind(
+        lambda value: zone_of(value) != "without",
+        _first_without_zone,
+        "row {row}, column {name!r} holds {value}, a time without a time zone, but training had "
+        "times with one: it is read as UTC. Give its zone, such as pandas' .dt.tz_localize does",
+        ZoneWarning,
+    ),
+    _Kind(
+        lambda value: zone_of(value) != "with",
+        _first_with_zone,
+        "row {row}, column {name!r} holds a time with a time zone, {value} in UTC, but training "
+        "had times without one, which are read as UTC: if those were of another zone, train again "
+        "with times that have it",
+        ZoneWarning,
     ),
 )
 """The kinds of the columns of :class:`Watched`, in its order."""

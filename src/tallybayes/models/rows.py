@@ -21,12 +21,15 @@ from tallybayes.tables.columns import (
     EXACT,
     LARGEST,
     WITH_DATES,
+    Zone,
     days_of_text,
+    joined_zones,
     number_of_text,
     renamed,
     seconds_of_text,
     strings_of,
     text_of_number,
+    zone_of,
 )
 from tallybayes.tally import (
     ClassCounts,
@@ -420,7 +423,8 @@ def dates_asked(name: str, column: Column) -> Column:
             f"row {row}, column {name!r} holds {column.levels[column.codes[row]]!r}, but the model "
             "has learned it as dates: give dates, or strings such as '2020-01-31'"
         )
-    return Numbers(values, "date")
+    zone = joined_zones(*{zone_of(level) for level in column.levels})
+    return Numbers(values, "date", zone_given=zone)
 
 
 # ---- columns that hold numbers and strings: what they mainly are, and their tally as it is read --
@@ -452,6 +456,8 @@ class Held(NamedTuple):
         Whether the levels are True and False.
     together : bool
         Whether all numbers are one level, :data:`A_NUMBER`.
+    zone : Zone
+        Of dates: whether their times have a zone.
     """
 
     strings: bool = False
@@ -459,6 +465,7 @@ class Held(NamedTuple):
     dates: bool = False
     booleans: bool = False
     together: bool = False
+    zone: Zone = ""
 
 
 def kind_of(held: Held | None) -> Kind:
@@ -486,7 +493,8 @@ def held_values(schema: Schema) -> dict[str, Held]:
             elif group.kind == "terms":
                 found = found._replace(strings=True)
             else:
-                found = found._replace(numbers=True, dates=found.dates or group.dates)
+                zone = joined_zones(found.zone, group.zone)
+                found = found._replace(numbers=True, dates=found.dates or group.dates, zone=zone)
             held[name] = found
     return held
 

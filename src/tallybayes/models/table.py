@@ -269,7 +269,9 @@ class TableModel(Model):
             if held.booleans and not held.numbers and name not in self.with_strings
             if (getattr(families.get(name), "unseen", None) or self.reading.unseen) != "error"
         ]
-        return Watched(tuple(counts), tuple(booleans))
+        zones = [(name, held.zone) for name, held in self.holds.items()]
+        zoned, local = ([n for n, zone in zones if zone == z] for z in ("with", "without"))
+        return Watched(tuple(counts), tuple(booleans), tuple(zoned), tuple(local))
 
     @kept
     def columns_read(self) -> list[ColumnReading]:

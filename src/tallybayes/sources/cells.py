@@ -22,10 +22,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tallybayes.errors import SourceError
+from tallybayes.errors import SourceError, ZoneWarning, warn_user
 from tallybayes.sources.contract import Part, ReadAgain, SourceColumn
 from tallybayes.sources.options import DateOrder, Spelling
 from tallybayes.tables.arrow import is_text
+from tallybayes.tables.columns import ZONES
 
 __all__ = [
     "Kind",
@@ -207,6 +208,7 @@ both."""
 TEXT = pa.string()
 TRIED_CELLS = 64  # cells that are parsed first: Arrow takes long to fail on many
 ZONED = r":\d\d[0-9.]*(Z|[+-]\d\d(:?\d\d)?)$"  # a time of day with a zone
+MICROSECONDS = 86_400_000_000  # a day
 TRUTH = {"true": "True", "TRUE": "True", "false": "False", "FALSE": "False"}
 
 
@@ -245,17 +247,19 @@ def _stripped(column: Any, spelling: Spelling) -> Any:
 
 
 def _dates(strings: Any, spelling: Spelling) -> Any:
-    """Strings as points in time; those with a zone, of which Z is one, in UTC."""
+    """Strings as points in time; those with a zone, of which Z is one, in UTC, and so are those
+    beside them."""
     try:
         return strings.cast(pa.timestamp("us"))
     except pa.ArrowInvalid:
         strings = iso_dates(strings, spelling.dates)
     zoned = pc.match_substring_regex(strings, ZONED)
     none = pa.scalar(None, pa.string())
-    there = (
-        pc.if_else(zoned, strings, none).cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us"))
-    )
-    return pc.coalesce(there, pc.if_else(zoned, none, strings).cast(pa.timestamp("us")))
+    there = pc.if_else(zoned, strings, none).cast(pa.timestamp("us", "UTC"))
+    others = pc.if_else(zoned, none, strings).cast(pa.timestamp("us"))
+    if there.null_count == len(there):
+        return others
+    return pc.coalesce(there, others.cast(there.type))
 
 
 def _times(strings: Any) -> Any:
@@ -439,7 +443,14 @@ def cells(column: Any, kind: Kind | None, name: str, spelling: Spelling) -> Any:
         return column.cast(pa.timestamp("us"), safe=False)
     if mixed:
         return _split(column, spelling)
-    return _parsed(_stripped(column, spelling), kind, name, spelling)
+    strings = _stripped(column, spelling)
+    parsed = _parsed(strings, kind, name, spelling)
+    if kind == "date" and parsed.type.tz is not None:
+        zoned = pc.match_substring_regex(iso_dates(strings, spelling.dates), ZONED)
+        others = parsed.filter(pc.invert(zoned)).cast(pa.int64()).drop_null().to_numpy()
+        if (others % MICROSECONDS).any():  # at midnight it may be a date, which has no zone
+            warn_user(ZONES.format(name=name), ZoneWarning)
+    return parsed
 
 
 def encoded_cells(column: Any, kind: Kind, spelling: Spelling) -> Any:

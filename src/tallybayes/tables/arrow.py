@@ -23,6 +23,7 @@ from tallybayes.tables.columns import (
     read_objects,
     read_strings,
     whole_numbers,
+    with_zone,
 )
 
 __all__ = ["as_table", "is_text", "read", "read_batches", "read_column", "take"]
@@ -91,7 +92,9 @@ def read_column(column: Any, name: str, left_out: Container[str] = ()) -> Column
         return Numbers(column.to_numpy(), "float")
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         column = column.cast(pa.timestamp("us"), safe=False)
-        return read_array(column.to_numpy(), name)
+        times = read_array(column.to_numpy(), name)
+        zoned = pa.types.is_timestamp(kind) and kind.tz is not None
+        return with_zone(times) if zoned else times
     if pa.types.is_duration(kind) or pa.types.is_time(kind):
         units = column.cast(pa.int64() if kind.bit_width == 64 else pa.int32())
         seconds = units.cast(pa.float64(), safe=False).to_numpy() / UNITS[kind.unit]

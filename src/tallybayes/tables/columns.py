@@ -12,7 +12,7 @@ import importlib.util
 import numbers
 import re
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -29,12 +29,14 @@ __all__ = [
     "LARGEST",
     "TIMES",
     "WITH_DATES",
+    "ZONES",
     "Column",
     "Empty",
     "Mixed",
     "Numbers",
     "Strings",
     "Table",
+    "Zone",
     "as_scalar",
     "as_text",
     "date_of_days",
@@ -42,6 +44,7 @@ __all__ = [
     "entries_of_bits",
     "frame",
     "is_missing",
+    "joined_zones",
     "not_a_table",
     "number_of_text",
     "numbers_and_strings",
@@ -57,7 +60,9 @@ __all__ = [
     "text_of_number",
     "values_of",
     "whole_numbers",
+    "with_zone",
     "without_views",
+    "zone_of",
 ]
 
 EXACT = 2.0**53
@@ -66,6 +71,10 @@ LARGEST = 2.0**64
 """Below it a whole number is a level by its digits; from it on, as a float."""
 BITS = {"0": "False", "1": "True"}
 """What numbers are called among booleans."""
+
+
+Zone = Literal["", "with", "without", "both"]
+"""Whether the times of a column have a time zone; "" where it has no times, as dates have none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,11 +89,14 @@ class Numbers:
         What the column was, for the schema: "integer", "float", "date", "duration", "time".
     strings : Strings, optional
         The same values as levels, where float64 does not distinguish them.
+    zone_given : Zone, optional
+        Of dates: whether their times had a zone, where that was seen; see :attr:`zone`.
     """
 
     values: NDArray[Any]
     what: str
     strings: Strings | None = None
+    zone_given: Zone | None = None
 
     @property
     def n_rows(self) -> int:
@@ -92,7 +104,15 @@ class Numbers:
 
     def take(self, rows: slice | NDArray[np.intp]) -> Numbers:
         strings = None if self.strings is None else self.strings.take(rows)
-        return Numbers(self.values[rows], self.what, strings)
+        return Numbers(self.values[rows], self.what, strings, self.zone_given)
+
+    @property
+    def zone(self) -> Zone:
+        """Whether its times have a zone. Dates that are all midnight are no times, unless they
+        were given a zone."""
+        if self.what != "date" or self.zone_given is not None:
+            return self.zone_given or ""
+        return "without" if (self.values % 1.0 > 0.0).any() else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -387,6 +407,7 @@ def _numbers(name: str, parts: Sequence[Column]) -> Numbers:
             f"column {name!r} holds dates in some rows and numbers in others: give all of it as "
             "dates, or all as numbers"
         )
+    zone = joined_zones(*(part.zone for part in held)) if dates == {True} else None
     exact = len(held) < len(parts) or any(part.strings is not None for part in held)
     values = [
         part.values if isinstance(part, Numbers) else np.full(part.n_rows, np.nan) for part in parts
@@ -398,7 +419,7 @@ def _numbers(name: str, parts: Sequence[Column]) -> Numbers:
         for part in held
     ):
         strings = _strings([strings_of(p) if isinstance(p, Numbers) else p for p in parts])
-    return Numbers(np.concatenate(values), held[0].what, strings)
+    return Numbers(np.concatenate(values), held[0].what, strings, zone)
 
 
 # ---- frames for people to read, in whichever frame library is installed --------------------------
@@ -473,6 +494,40 @@ def days_of(value: datetime.date) -> float:
             value = value.astimezone(datetime.UTC).replace(tzinfo=None)
         return (value - EPOCH).total_seconds() / DAY
     return float(value.toordinal() - EPOCH.toordinal())
+
+
+ZONES = (
+    "column {name!r} holds times with a time zone and times without one, which are read as UTC: "
+    "give all of them a zone, or none"
+)
+
+
+def zone_of(value: Any) -> Zone:
+    """Whether a value of a column of dates is a time with a zone, or one without; strings are read
+    as ISO 8601."""
+    if isinstance(value, str):
+        try:
+            value = datetime.datetime.fromisoformat(value)
+        except ValueError:
+            return ""
+    if isinstance(value, np.datetime64):
+        return "without" if _number(value) % 1.0 > 0.0 else ""
+    if not isinstance(value, datetime.datetime) or value != value:
+        return ""
+    if value.tzinfo is not None:
+        return "with"
+    return "without" if value.time() != datetime.time.min else ""
+
+
+def with_zone(column: Column) -> Column:
+    """A column of dates whose times had a zone, before they were made UTC."""
+    return replace(column, zone_given="with") if isinstance(column, Numbers) else column
+
+
+def joined_zones(*zones: Zone) -> Zone:
+    """What is said of all times together."""
+    found = {*zones} - {""}
+    return "both" if len(found) > 1 else next(iter(found), "")
 
 
 def _seconds(value: datetime.timedelta | datetime.time | np.timedelta64) -> float:
@@ -692,14 +747,11 @@ def read_values(values: Sequence[Any] | NDArray[Any], name: str) -> Column:
         raise _no_scalar(objects[row], f"row {row}, column {name!r}")
     numeric = kinds & NUMERIC
     if kinds == {"date"}:
-        times = (v for v in objects if isinstance(v, datetime.datetime) and not is_missing(v))
-        if len({value.tzinfo is None for value in times}) > 1:
-            warn_user(
-                f"column {name!r} holds times with a time zone and times without one, which are "
-                "read as UTC: give all of them a zone, or none",
-                ZoneWarning,
-            )
-        return Numbers(_as_numbers(objects, [kind is None for kind in kind_of]), "date")
+        zone = joined_zones(*{zone_of(v) for v in objects if not is_missing(v)})
+        if zone == "both":
+            warn_user(ZONES.format(name=name), ZoneWarning)
+        values = _as_numbers(objects, [kind is None for kind in kind_of])
+        return Numbers(values, "date", zone_given=zone)
     if numeric and "date" not in kinds:
         other = [kind not in NUMERIC for kind in kind_of]
         what = "float" if "float" in numeric else "integer"

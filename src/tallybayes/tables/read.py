@@ -28,6 +28,7 @@ from tallybayes.tables.columns import (
     read_strings,
     read_value,
     whole_numbers,
+    with_zone,
 )
 
 __all__ = ["AllBut", "is_arrow", "is_frame", "is_of", "read_polars", "read_table"]
@@ -253,7 +254,7 @@ def _pandas_column(series: Any, name: str, left_out: Container[str]) -> Column:
         return Strings(codes.astype(np.int32), [str(v) for v in levels.tolist()], "text")
     if isinstance(dtype, pd.DatetimeTZDtype):
         series = series.dt.tz_convert("UTC").dt.tz_localize(None)
-        return read_array(series.to_numpy(), name, left_out)
+        return with_zone(read_array(series.to_numpy(), name, left_out))
     if pd.api.types.is_bool_dtype(dtype):
         if isinstance(dtype, np.dtype):
             return read_array(series.to_numpy(), name, left_out)
@@ -348,9 +349,11 @@ def _polars_column(series: Any, name: str, left_out: Container[str]) -> Column:
     if dtype.is_decimal():
         return Numbers(series.cast(pl.Float64).to_numpy(), "float")
     if dtype == pl.Date or dtype == pl.Datetime:
-        if dtype == pl.Datetime and getattr(dtype, "time_zone", None):
+        zoned = dtype == pl.Datetime and getattr(dtype, "time_zone", None)
+        if zoned:
             series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-        return read_array(series.cast(pl.Datetime("us")).to_numpy(), name)
+        column = read_array(series.cast(pl.Datetime("us")).to_numpy(), name)
+        return with_zone(column) if zoned else column
     if dtype == pl.Duration:
         return Numbers(series.dt.total_nanoseconds().cast(pl.Float64).to_numpy() / 1e9, "duration")
     if dtype == pl.Time:

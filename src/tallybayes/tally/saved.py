@@ -150,8 +150,9 @@ def plain_groups(schema: Schema) -> list[dict[str, Any]]:
     names = [field.name for field in fields(Columns)]
     groups = [{name: getattr(group, name) for name in names} for group in schema.groups]
     for group in groups:
-        if not group["terms"]:  # so that earlier versions read the file
-            del group["terms"]
+        for name in ("terms", "zone"):
+            if not group[name]:  # so that earlier versions read the file
+                del group[name]
     return groups
 
 

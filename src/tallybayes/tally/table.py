@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, BinaryIO, ClassVar, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from tallybayes.errors import IncompatibleTallies, ModelFileError, NegativeTally
 from tallybayes.persistence import Tree, Unfit, flat, need, nested
 from tallybayes.readable import html_table
 from tallybayes.schema import Columns, Schema, SomeLevels, places_among
+from tallybayes.tables.columns import Zone
 from tallybayes.tally.base import (
     MAX_RESIDUE_ROWS,
     RESIDUE,
@@ -86,11 +88,11 @@ def level_group(name: str, levels: NDArray[Any], counts: NDArray[np.float64]) ->
 
 
 def number_groups(
-    name: str, moments: Moments, grid: GridCounts, *, dates: bool = False
+    name: str, moments: Moments, grid: GridCounts, *, dates: bool = False, zone: Zone = ""
 ) -> list[Group]:
     """A column of numbers as groups: its moments and its grid counts."""
-    columns = Columns(kind="moments", names=(name,), origin=moments.origin, dates=dates)
-    return [(columns, moments), (Columns(kind="grid", names=(name,), dates=dates), grid)]
+    numbers = partial(Columns, names=(name,), dates=dates, zone=zone)
+    return [(numbers(kind="moments", origin=moments.origin), moments), (numbers(kind="grid"), grid)]
 
 
 def some_levels_group(

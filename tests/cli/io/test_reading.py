@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tallybayes
-from tallybayes.errors import MixedColumnWarning
+from tallybayes.errors import MixedColumnWarning, ZoneWarning
 from tallybayes.sources.cells import Misfit, cells, kind_of
 from tallybayes.sources.options import MISSING, Spelling
 
@@ -284,7 +284,10 @@ def test_points_in_time_with_a_zone_are_dates_in_utc(zoned, utc):
     column = pa.array([zoned, None, "2021-05-06", "2021-05-06 07:08:09"])
     same = pa.array([utc, None, "2021-05-06", "2021-05-06 07:08:09"])
     assert kind_of(column, Spelling()) == "date"
-    assert cells(column, "date", "x", Spelling()).equals(cells(same, "date", "x", Spelling()))
+    with pytest.warns(ZoneWarning, match="column 'x' holds times with a time zone and times"):
+        found = cells(column, "date", "x", Spelling())
+    assert found.type.tz == "UTC"
+    assert found.cast(pa.timestamp("us")).equals(cells(same, "date", "x", Spelling()))
 
 
 @pytest.mark.parametrize("text", ["10:00Z", "x 10:00:00Z", "2020-13-01T10:00:00Z", "12:30+02:00"])

@@ -407,7 +407,9 @@ HEAD = (
     "- Strings that are numbers are numbers to the classes of arrays (`GaussianNB`, "
     "`MultinomialNB`, `ComplementNB`, `BernoulliNB`, `CategoricalNB`), in every type that holds "
     "strings. `CategoricalNB(levels=…)` takes values of any type, as they are declared.\n"
-    "- Dates and times with a zone are read as UTC. Periods are the dates they begin.\n"
+    "- Dates and times with a zone are read as UTC, and those without one as if they were UTC; "
+    "where both meet in a column, in training or between training and prediction, a `ZoneWarning` "
+    "says so. Periods are the dates they begin.\n"
     "- Columns that are left out are refused where `columns=` names them, and in rows as dicts.",
 )
 
