@@ -127,7 +127,7 @@ def coverage_of(data: DataSet, name: str, make: Make, n_folds: int) -> dict[str,
         "size": sizes.mean(axis=0).tolist(),
         "size of MAPIE": peer_sizes.mean(axis=0).tolist(),
         "covered by MAPIE": peer_held.mean(axis=0).tolist(),
-        "covered and size by level": (curve / len(y)).round(6).tolist(),
+        "covered and size by level": curve / len(y),
     }
 
 
@@ -289,7 +289,7 @@ def page_of(record: dict[str, Any], n_folds: int) -> Page:
             f"(bar: not more: {yes_or_no(met)})."
         )
         covers = np.mean([s["covered by MAPIE"] for s in sets], axis=0)
-        alike = np.interp(covers, *np.mean([s["covered and size by level"] for s in sets], axis=0))
+        alike = np.interp(covers, *record["covered and size by level"][name])
         verdicts.append(
             f"- {name}: MAPIE's sets cover {', '.join(f'{share:.4f}' for share in covers)} in the "
             f"mean; asked to cover as much, ours have {', '.join(f'{size:.3f}' for size in alike)} "
@@ -393,8 +393,13 @@ def main(argv: list[str]) -> int:
     if not times:
         return 1
     problems = 20_000
+    curves = {}
+    for name in models():
+        each = [s.pop("covered and size by level") for s in found if s["model"] == name]
+        curves[name] = np.mean(each, axis=0).round(6).tolist()
     record = {
         "coverage": found,
+        "covered and size by level": curves,
         "times": times,
         "full": max(full_differs(seed) for seed in range(3)),
         "german": [] if "german" in missing else [german_costs(*m) for m in models().items()],
