@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from operator import is_
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -443,7 +444,7 @@ class Schema:
         Returns
         -------
         Schema
-            Public if both are.
+            Public if both are; this one itself where the other adds nothing to it.
 
         Raises
         ------
@@ -456,19 +457,18 @@ class Schema:
         if not self.by_name:
             if len(self.groups) != len(other.groups):
                 raise IncompatibleTallies("the models have different groups of columns")
-            groups = [a.join(b) for a, b in zip(self.groups, other.groups, strict=True)]
-            return replace(self, classes=classes, groups=tuple(groups), public=False)
+            joined = [a.join(b) for a, b in zip(self.groups, other.groups, strict=True)]
+            return replace(self, classes=classes, groups=tuple(joined), public=False)
         _need_one_way(self.groups, other.groups)
         theirs = {group.key: group for group in other.groups}
-        groups = [g.join(theirs.pop(g.key)) if g.key in theirs else g for g in self.groups]
+        joined = [g.join(theirs.pop(g.key)) if g.key in theirs else g for g in self.groups]
+        groups = (*joined, *theirs.values())
         names = tuple(dict.fromkeys((*self.column_names, *other.column_names)))
-        return replace(
-            self,
-            classes=classes,
-            groups=(*groups, *theirs.values()),
-            column_names=names,
-            public=self.public and other.public,
-        )
+        public = self.public and other.public
+        same = len(groups) == len(self.groups) and all(map(is_, groups, self.groups))
+        if same and classes is self.classes and (names, public) == (self.column_names, self.public):
+            return self
+        return replace(self, classes=classes, groups=groups, column_names=names, public=public)
 
     def fingerprint(self) -> str:
         """A digest (hexadecimal) that is equal for equal schemas, on any machine."""

@@ -1,6 +1,7 @@
 """The tally of a whole model: its schema, joined and wider, and files."""
 
 import io
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -302,6 +303,12 @@ def test_schemas_of_other_groups_do_not_join():
 def test_a_schema_joined_with_itself_is_itself():
     for columns in (BASE, *OTHERS.values()):
         assert schema(**columns).join(schema(**columns)) == schema(**columns)
+    levels = np.array(["blue", "grey"], dtype=object)
+    sky = Columns(kind="levels", names=("sky",), levels=(levels,), open=True)
+    table = Schema(np.array(["dry", "rain"]), (sky,), by_name=True)
+    part = replace(table, groups=(replace(sky, levels=(levels[:1],)),))
+    assert table.join(part) is table
+    assert part.join(table) is not part
 
 
 def test_joining_changes_neither_schema():

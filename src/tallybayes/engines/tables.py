@@ -130,15 +130,17 @@ def _strings(
         everything,
         get_num_threads(),
     )
+    held = np.asarray(everything.any(axis=0))
+    held[start[:-1]] = False  # missing values
     groups: list[Group] = []
-    for j, (name, column) in enumerate(zip(names, columns, strict=True)):
-        counts = everything[:, start[j] : start[j + 1]]
-        seen = np.flatnonzero(counts[:, 1:].any(axis=0))
+    for name, column, first, end in zip(names, columns, start[:-1], start[1:], strict=True):
+        seen = held[first:end].nonzero()[0]
         if not len(seen):
             continue
         levels = np.empty(len(seen), dtype=object)
-        levels[:] = [column.levels[i] for i in seen]
-        groups.append(level_group(name, levels, np.ascontiguousarray(counts[:, seen + 1])))
+        levels[:] = [column.levels[i - 1] for i in seen.tolist()]
+        counts = np.ascontiguousarray(everything[:, first + seen])
+        groups.append(level_group(name, levels, counts))
     return groups
 
 

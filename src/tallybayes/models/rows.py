@@ -488,8 +488,8 @@ def held_values(schema: Schema) -> dict[str, Held]:
             found = held.get(name, Held())
             if group.kind == "levels":
                 levels = () if group.levels is None else group.levels[0].tolist()
-                found = found._replace(strings=True, together=A_NUMBER in levels)
-                found = found._replace(booleans=BOOLEANS.issuperset(levels[:3]))
+                booleans, together = BOOLEANS.issuperset(levels[:3]), A_NUMBER in levels
+                found = Held(True, found.numbers, found.dates, booleans, together)
             elif group.kind == "terms":
                 found = found._replace(strings=True)
             else:

@@ -195,7 +195,7 @@ class TableModel(Model):
         seen, firm = self.seen
         if len(firm) == len(seen):
             return seen
-        rows = values_of_columns(self.tally)
+        rows = self._values
         bound = MIN_KEY_SHARE * float(self.tally.classes.count.sum())
         return [n for n in seen if n in firm or rows.get(n, 0.0) > bound or not rows.get(n)]
 
@@ -205,8 +205,13 @@ class TableModel(Model):
         seen, firm = self.seen
         if len(firm) == len(seen):
             return seen
-        rows = values_of_columns(self.tally)
+        rows = self._values
         return [name for name in self.names if name in firm or rows.get(name)]
+
+    @kept
+    def _values(self) -> dict[str, float]:
+        """The weight of the rows that have a value in each column."""
+        return values_of_columns(self.tally)
 
     @kept
     def tally_read(self) -> TableTally:
@@ -233,9 +238,14 @@ class TableModel(Model):
         return held_values(self.schema)
 
     @kept
+    def _counted_as_read(self) -> dict[str, Held]:
+        read = self.tally_read
+        return self.counted if read is self.tally else held_values(read.schema)
+
+    @kept
     def holds(self) -> dict[str, Held]:
         """What the tally, as it is read, holds of each column."""
-        found = held_values(self.tally_read.schema)
+        found = self._counted_as_read
         more = {n: h._replace(strings=True) for n, h in found.items() if n in self.with_strings}
         return found | more
 
@@ -318,7 +328,7 @@ class TableModel(Model):
         return list({id(r.part): r.part for r in self.columns_read if r.part is not None}.values())
 
     def formula(self) -> Formula:
-        holds = held_values(self.tally_read.schema)
+        holds = self._counted_as_read
         return Formula(
             classes=self.schema.classes,
             offset=self.log_prior.copy(),
@@ -695,7 +705,7 @@ def prose_columns(tally: TableTally, declared: Container[str]) -> tuple[str, ...
     row_weight = tally.classes.row_weights.overall * (1.0 + 1e-9)
     found = []
     for name, columns, group in _level_columns(tally):
-        if name in declared:
+        if name in declared or group.counts.shape[1] < MIN_ROWS:
             continue
         assert columns.levels is not None
         rows = group.counts.sum(axis=0)

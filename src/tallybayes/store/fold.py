@@ -259,7 +259,7 @@ class Fold:
                     raise StoreError("the store counts no rows that could be removed")
                 self.counts = self.declaration.counter(self.analyzer)
             x, y = _decoded(part)
-            getattr(self.counts, how)(x, y, sample_weight=weights)
+            getattr(self.counts, how)(x, np.array(y), sample_weight=weights)
             if how == "forget" and self.n_rows == 0.0:
                 self.counts = self.start = None
 
@@ -513,4 +513,6 @@ def _nearly_equal(mine: Any, theirs: Any, *, whole: bool) -> bool:
 
 def _decoded(rows: Sequence[Row]) -> tuple[list[Any], list[Any]]:
     """Rows and labels of events, as estimators take them."""
-    return decoded_rows([row[0] for row in rows]), [decoded_label(row[1]) for row in rows]
+    labels = [row[1] for row in rows]
+    label_of = {label: decoded_label(label) for label in set(labels)}
+    return decoded_rows([row[0] for row in rows]), [label_of[label] for label in labels]

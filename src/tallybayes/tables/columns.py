@@ -732,8 +732,14 @@ def read_values(values: Sequence[Any] | NDArray[Any], name: str) -> Column:
         If a value is not a scalar.
     """
     objects = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    types = set(map(type, objects))
+    if str in types and types <= {str, type(None)}:  # nearly all are
+        levels = [level for level in dict.fromkeys(objects) if level is not None]
+        rank = {None: -1} | {level: i for i, level in enumerate(levels)}
+        codes = np.fromiter(map(rank.__getitem__, objects), np.int32, count=len(objects))
+        return Strings(codes, levels, "text")
     span = None
-    if any(map(_is_special, set(map(type, objects)))):
+    if any(map(_is_special, types)):
         held = {type(value) for value in objects if not is_missing(value)}
         spans = (n for n, types in SPANS.items() if all(issubclass(k, types) for k in held))
         span = next(spans, None)  # what a column of nothing but these is called

@@ -448,7 +448,8 @@ class TableTally:
         """The tally of both parts' rows, in the joined schema; moments are re-based to this one's
         origin."""
         schema = self.schema.join(other.schema)
-        return self.aligned(schema) + other.aligned(schema)
+        mine = self if schema is self.schema else self.aligned(schema)
+        return mine + other.aligned(schema)
 
     def more_than_rows(self, part: Tally, columns: Columns | None) -> tuple[int, int, str] | None:
         """The first (class, column) of yes/no sums with more yes than the class has rows."""
