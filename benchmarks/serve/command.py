@@ -207,15 +207,17 @@ class Bench:
         )
         return asked
 
-    def page(self, requests: int) -> Page:
-        """Everything, as a page."""
+    def page(self, requests: int, *, whole: bool = True) -> Page:
+        """Everything, or refreshing alone, as a page."""
         with self.serving():
-            self.beside_empty(1)
-            self.beside_empty(100)
-            self.beside_river()
+            if whole:
+                self.beside_empty(1)
+                self.beside_empty(100)
+                self.beside_river()
             self.refreshing()
-            self.overloaded()
-            self.remembered(requests)
+            if whole:
+                self.overloaded()
+                self.remembered(requests)
         lines = [
             f"- {'met' if v.holds else 'missed'}: {v.name} {v.value:.2f} ({v.bar}"
             + (f"; rounds from {v.least:.2f} to {v.largest:.2f})" if v.least < v.largest else ")")
@@ -243,7 +245,7 @@ class Bench:
 def main(argv: list[str]) -> int:
     """Runs the loads and writes a page; 1 if an answer was wrong or a bar was missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks serve", description=__doc__)
-    parser.add_argument("what", nargs="?", choices=["load", "mail"], default="load")
+    parser.add_argument("what", nargs="?", choices=["load", "refresh", "mail"], default="load")
     parser.add_argument("--seconds", type=float, default=1.0, help="of each load")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="of both sides in turn")
     parser.add_argument("--connections", type=int, default=4)
@@ -260,8 +262,8 @@ def main(argv: list[str]) -> int:
         mail_page().publish(given.output or RESULTS, command, machine, "")
         return 0
     bench = Bench(given.rounds, given.seconds, given.connections)
-    page = bench.page(given.requests)
-    whole = given.rounds >= ROUNDS
-    folder = given.output or (RESULTS if whole else None)
-    page.publish(folder, command, machine, "" if whole else f"{given.rounds} of {ROUNDS} rounds")
+    page = bench.page(given.requests, whole=given.what == "load")
+    partly = "" if given.rounds >= ROUNDS else f"{given.rounds} of {ROUNDS} rounds"
+    folder = given.output or (RESULTS if given.what == "load" and not partly else None)
+    page.publish(folder, command, machine, partly)
     return 0 if all(v.holds for v in bench.verdicts) else 1

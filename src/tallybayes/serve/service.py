@@ -59,8 +59,10 @@ __all__ = ["PUBLIC_SCOPES", "Service", "Settings"]
 
 PUBLIC_SCOPES = ("predict", "explain")  # that may be open to anybody
 INLINE_BYTES = 1 << 16  # of a body that is predicted at once: a thread costs more than its rows
-REFRESH_SECONDS, MAX_REFRESH_SECONDS = 0.2, 0.5
-"""Between two looks for a newer model, which take a tenth of the time."""
+REFRESH_SECONDS, MAX_REFRESH_SECONDS = 0.2, 0.5  # between two looks for a newer model
+LOOKING_SHARE, READING_SHARE = 0.1, 0.02
+"""The share of the time that looks take at most, and readings of newer models, unless these take
+more than a hundredth of a second."""
 REST_SECONDS = 30.0  # after weights could not be learned
 MAX_KEY = 255  # characters of an Idempotency-Key
 MAX_UNREAD_BYTES = 1 << 16  # of a refused body that is read after the answer; else we hang up
@@ -386,9 +388,10 @@ class Service:
         loop, failed = asyncio.get_running_loop(), False
         learning: asyncio.Task[None] | None = None
         while True:
-            begin = loop.time()
+            begin, newer = loop.time(), False
+            self._changed.clear()
             try:
-                await loop.run_in_executor(self._reader, self.refresh)
+                newer = await loop.run_in_executor(self._reader, self.refresh)
                 failed = False
             except Exception as error:
                 self.counters.gauge("failures", 1.0, add=True)
@@ -397,10 +400,12 @@ class Service:
                 failed = True
             if self._weights_are_due() and (learning is None or learning.done()):
                 learning = asyncio.create_task(self._learn_weights())
-            rest = min(MAX_REFRESH_SECONDS, max(REFRESH_SECONDS, 10.0 * (loop.time() - begin)))
-            self._changed.clear()
+            took = loop.time() - begin
+            if newer:  # under steady learning, predictions have the processor to themselves
+                await asyncio.sleep(min(MAX_REFRESH_SECONDS, took / READING_SHARE))
+            rest = min(MAX_REFRESH_SECONDS, max(REFRESH_SECONDS, took / LOOKING_SHARE))
             with suppress(TimeoutError):  # what this worker learned is read at once
-                async with asyncio.timeout(rest):
+                async with asyncio.timeout_at(begin + took + rest):
                     await self._changed.wait()
 
     def _weights_are_due(self) -> bool:
