@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import time
 from functools import partial
 from pathlib import Path
+from subprocess import PIPE, Popen
 
 import pytest
 
@@ -173,6 +175,26 @@ def test_a_job_that_ends_otherwise_says_how(tmp_path, monkeypatch, capfd):
     for _ in range(2):
         with pytest.raises(Refused, match="was ended"):
             working.run(time.sleep, 60)
+
+
+WORKER = """
+import threading, time
+from tallybayes.serve.jobs import Jobs
+jobs = Jobs()
+threading.Thread(target=jobs.run, args=(time.sleep, 600), daemon=True).start()
+while jobs._process is None:
+    time.sleep(0.01)
+print("begun", flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_job_ends_with_a_service_that_is_killed():
+    """Its process holds the output open as long as it lives."""
+    service = Popen([sys.executable, "-P", "-c", WORKER], stdout=PIPE)
+    assert service.stdout.readline() == b"begun\n"
+    service.kill()
+    assert service.communicate(timeout=PATIENCE)[0] == b""
 
 
 def test_the_model_of_counts_is_never_stale(storing):

@@ -11,7 +11,7 @@ import signal
 import threading
 from collections.abc import Callable
 from contextlib import closing
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from typing import Any
 
 from tallybayes.errors import StoreError
@@ -67,11 +67,20 @@ def reweighted(source: Callable[[], ModelSource]) -> int:
         return int(held.store.version)
 
 
+def _end_with_parent() -> None:
+    """Ends this process where the service is killed and cannot end it."""
+    parent = parent_process()
+    if parent is not None:  # by a pipe, whose other end closes with it
+        parent.join()
+        os._exit(1)
+
+
 def _work(pipe: Any, job: Callable[..., Any], given: tuple[Any, ...]) -> None:
     """The process of a job: sends its answer, or why there is none."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the service ends this process
     os.nice(NICENESS)
     set_num_threads(1)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     answer: tuple[Any, str | None]
     try:
         answer = job(*given), None

@@ -212,12 +212,12 @@ def configured(service: Service, **tls: Any) -> uvicorn.Config:
 def _work(settings: Settings, sock: socket.socket, tls: dict[str, Any]) -> None:
     """A worker's process."""
     server = uvicorn.Server(configured(Service(settings), **tls))
-    parent = os.getppid()
 
     def follow() -> None:  # a parent that was killed does not leave its workers behind
-        while os.getppid() == parent:
-            threading.Event().wait(1.0)
-        server.should_exit = True
+        parent = multiprocessing.parent_process()
+        if parent is not None:
+            parent.join()
+            server.should_exit = True
 
     threading.Thread(target=follow, daemon=True).start()
     server.run(sockets=[sock])
