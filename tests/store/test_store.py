@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from tallybayes import NaiveBayes, TextNB, WeightedNaiveBayes, leave_one_out, load, store
 from tallybayes.errors import LabelConflict, RequestConflict, StoreError
@@ -100,6 +102,30 @@ def test_weights_are_learned_on_a_sample_of_the_rows(tmp_path: Path, model: obje
         assert mail.model().score(given, labels) == 0.9
         assert 0.2 < float(mail.model().log_loss_) < 0.5
         assert mail.verify().rows == 199
+
+
+@pytest.mark.parametrize("model", [WeightedNaiveBayes(parts=1), TextNB()])
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.TallyWarning")  # of rows that tell labels
+def test_rows_of_a_subject_are_left_out_together(tmp_path: Path, model: Any) -> None:
+    """Each of ten people has 16 rows alike, from which their own labels could be told."""
+    people = np.repeat(np.arange(10), 16)
+    labels = np.where(np.random.default_rng(0).permutation(10) % 2, "spam", "ham")[people].tolist()
+    texts = [f"word{person} see you" for person in people]
+    rows = texts if isinstance(model, TextNB) else [{"word": text} for text in texts]
+    with opened(tmp_path, create=model) as mail, opened(tmp_path, "y.db", create=model) as other:
+        mail.learn(rows, labels, subjects=people, ids=range(160))
+        other.learn(rows, labels)
+        assert other.rows().groups is None
+        assert other.model().log_loss_ == clone(model).fit(rows, labels).log_loss_
+        kept = mail.rows()
+        assert len(set(zip(kept.groups, map(str, kept.rows), strict=True))) == 10
+        grouped = clone(model).fit(rows, labels, groups=people)
+        assert kept.model.log_loss_ == pytest.approx(grouped.log_loss_, rel=1e-9)
+        assert kept.model.log_loss_ > other.model().log_loss_ + 0.1
+        mail.forget(ids=[1, 2])
+        mail.learn(rows[1:3], labels[1:3])  # nobody's rows, each a group
+        sizes = np.unique(mail.rows().groups, return_counts=True)[1]
+        assert sorted(sizes.tolist()) == [1, 1, 14, *[16] * 9]
 
 
 def test_a_store_says_what_is_wrong(tmp_path: Path) -> None:

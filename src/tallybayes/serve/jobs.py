@@ -45,8 +45,9 @@ def reported(source: Callable[[], ModelSource], lang: str) -> str:
         kept = held.store.rows()
         version = f"{held.name} {held.store.version}"
         about = {"model": version, "data": f"{len(kept.rows):,} / {kept.total:,}"}
-        how = {"sample_weight": kept.weights, "learned": True, "about": about, "lang": lang}
-        return str(kept.model.report(kept.rows, kept.labels, **how).html)
+        how = {"sample_weight": kept.weights, "groups": kept.groups, "learned": True}
+        page = kept.model.report(kept.rows, kept.labels, **how, about=about, lang=lang)
+        return str(page.html)
 
 
 def reweighted(source: Callable[[], ModelSource]) -> int:

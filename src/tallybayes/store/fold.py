@@ -411,28 +411,31 @@ class Fold:
             return self._published(counts)
         return with_counts(learned, counts, self.declaration.documents)
 
-    def learned(self, sample: Sequence[Row], now: float) -> Any:
+    def learned(self, sample: Sequence[Row], groups: NDArray[np.int64] | None, now: float) -> Any:
         """A model of the counts that learns weights, pairs or calibration on some of its rows.
 
         Parameters
         ----------
         sample : sequence of Row
             Rows that are counted.
+        groups : int64 array (n_rows,) or None
+            Rows of a group are left out together.
         now : float
             The time at which events have aged.
         """
         counts = self._as_of(now)
         rows, labels, weights = self.decoded(sample, now)
+        how: dict[str, Any] = {"sample_weight": weights, "groups": groups}
         model = copy.deepcopy(self.declaration.model)
         if self.declaration.documents:
             model.set_params(analyzer=counts.analyzer)
-            model.fit(rows, labels, sample_weight=weights)
+            model.fit(rows, labels, **how)
             model = with_counts(model, counts, True)
-            return model.reweight(rows, labels, sample_weight=weights)
+            return model.reweight(rows, labels, **how)
         if isinstance(model, WeightedNaiveBayes):
-            return model.count_from(counts, rows, labels, sample_weight=weights)
+            return model.count_from(counts, rows, labels, **how)
         model = NaiveBayes.from_tally(counts._fitted().tally, **model.get_params(deep=False))
-        return model.recalibrate(rows, labels, sample_weight=weights)
+        return model.recalibrate(rows, labels, **how)
 
     def decoded(
         self, sample: Sequence[Row], now: float

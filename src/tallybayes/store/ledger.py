@@ -16,12 +16,15 @@ and a reader stops before the oldest that is still open (`horizon`).
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tallybayes.errors import StoreError
 from tallybayes.store.events import Event
@@ -105,11 +108,15 @@ class Sample(NamedTuple):
         How many are counted.
     last_key : int
         The key of the row that came last.
+    groups : int64 array (n_rows,) or None
+        The number of each row's subject, its own for a row without one; None where no row has a
+        subject.
     """
 
     rows: list[Row]
     total: int
     last_key: int
+    groups: NDArray[np.int64] | None
 
 
 class Kept(NamedTuple):
@@ -317,11 +324,15 @@ class Ledger(ABC):
         for i in range(0, len(keys), 500):
             some = keys[i : i + 500]
             found += self.run(
-                f"SELECT row, label, weight, time FROM tally_ledger WHERE {self.key} IN "
+                f"SELECT row, label, weight, time, subject FROM tally_ledger WHERE {self.key} IN "
                 f"({', '.join('?' * len(some))})",
                 some,
             ).fetchall()
-        return Sample(self._rows(found), total, self.last_key())
+        subjects, groups = [_bytes(row[4]) for row in found], None
+        if any(subjects):
+            numbers = defaultdict[Any, int](itertools.count().__next__)
+            groups = np.array([numbers[s or i] for i, s in enumerate(subjects)], dtype=np.int64)
+        return Sample(self._rows([row[:4] for row in found]), total, self.last_key(), groups)
 
     def events(self, until: int | None = None) -> list[Event]:
         """Every event, tombstones as well; those up to a version."""

@@ -75,6 +75,8 @@ class KeptRows(NamedTuple):
         What each row counts now; None where that is 1 for each.
     total : int
         How many rows the store counts, from which these were drawn.
+    groups : int64 array (n_rows,) or None
+        The number of each row's subject, whose rows are judged together; None where no row has one.
     """
 
     model: Any
@@ -82,6 +84,7 @@ class KeptRows(NamedTuple):
     labels: list[Any]
     weights: NDArray[np.float64] | None
     total: int
+    groups: NDArray[np.int64] | None
 
 
 class Reading:
@@ -549,7 +552,8 @@ class Reading:
         >>> mail.learn([{"sky": "grey"}, {"sky": "blue"}] * 9, ["rain", "dry"] * 9).rows
         18
         >>> kept = mail.rows()
-        >>> page = kept.model.report(kept.rows, kept.labels, sample_weight=kept.weights)
+        >>> about = {"sample_weight": kept.weights, "groups": kept.groups}
+        >>> page = kept.model.report(kept.rows, kept.labels, **about)
         >>> mail.close()
         """
         if not self._keeps_rows:
@@ -569,7 +573,7 @@ class Reading:
                     continue
                 if fold.start is not None:
                     model = self._made(fold, self._learned[1], now)
-                return KeptRows(model, *fold.decoded(found.rows, now), found.total)
+                return KeptRows(model, *fold.decoded(found.rows, now), found.total, found.groups)
             raise StoreError("rows were forgotten again and again: try again")
 
     def staleness(self) -> float:
@@ -590,8 +594,9 @@ class Reading:
     def reweight(self, max_rows: int = SAMPLE) -> None:
         """Learn weights, pairs or calibration again, on a sample of the rows.
 
-        The sample is drawn from the ledger, which forgotten rows have left. The first
-        :meth:`model` of a store whose model learns on rows does it by itself.
+        The sample is drawn from the ledger, which forgotten rows have left. Rows of one subject are
+        left out together, as ``groups=`` of ``fit`` does. The first :meth:`model` of a store whose
+        model learns on rows does it by itself.
 
         Parameters
         ----------
@@ -637,7 +642,7 @@ class Reading:
         sample = self._sample(fold, max_rows)
         if sample is None:
             return False
-        model = fold.learned(sample.rows, clock.time())
+        model = fold.learned(sample.rows, sample.groups, clock.time())
         data = saved(model)
 
         def written(ledger: Ledger) -> int:
