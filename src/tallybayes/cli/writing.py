@@ -65,10 +65,6 @@ class _Csv(_ByLine):
             include_header=False, delimiter=delimiter, quoting_style="none"
         )
 
-    def _spelt_all(self, column: list[str]) -> list[str]:
-        spelt = {text: self._spelt(text) for text in set(column)}
-        return [spelt[text] for text in column]
-
     def _put(self, rows: Iterable[Iterable[Any]]) -> None:
         text = io.StringIO()
         out = csv.writer(text, delimiter=self._delimiter, lineterminator="\n")
@@ -80,7 +76,8 @@ class _Csv(_ByLine):
 
     def write(self, strings: list[list[str]], proba: NDArray[np.float64] | None) -> None:
         if self._spelt is not str:
-            strings = [self._spelt_all(column) for column in strings]
+            spelt = {text: self._spelt(text) for text in set().union(*strings)}
+            strings = [[spelt[text] for text in column] for column in strings]
         some = set().union(*strings)
         if any(c in text for text in some for c in f'{self._delimiter}"\r\n'):
             self._put(_rows(strings, proba))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
@@ -105,14 +104,11 @@ class ArrayConditional(ClassConditional):
         array (n, n_classes, n_features), or (n_classes, n_features)
             Draws of each class; one draw without the first axis.
         """
-        put = functools.partial(_shaped, event_shape=self.event_shape)
+
+        def put(drawn: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+            return drawn.reshape(*shape, *self.event_shape)
+
         return self._by_class(n, random_state, put, **more)  # type: ignore[no-any-return]
-
-
-def _shaped(
-    drawn: NDArray[Any], shape: tuple[int, ...], event_shape: tuple[int, ...]
-) -> NDArray[Any]:
-    return drawn.reshape(*shape, *event_shape)
 
 
 # ---- class conditional of counts that share a total, such as the words of a document -------------

@@ -332,11 +332,7 @@ class Dirichlet:
         strength : float
             λ, in rows.
         """
-        return cls._with_excess(_mode_strength(strength) * np.array(_shares(mode, "mode")))
-
-    @classmethod
-    def _with_excess(cls, excess: Array) -> Dirichlet:
-        """Concentrations 1 + excess."""
+        excess = _mode_strength(strength) * np.array(_shares(mode, "mode"))
         total = (1.0 + excess).sum()
         base = (1.0 + excess) / total
         return cls(float(total), tuple(base.tolist()), tuple(excess.tolist()))

@@ -1033,7 +1033,7 @@ class LeftOut:
         common = self.common
         rest = common.of_classes - self.by_class(self._was - self._plain)
         if common.reads_idf:
-            logs = np.log(common.frequency)[self._terms_of_pairs]
+            logs = np.log(common.frequency)[common.tally.pair_terms[self._pair]]
             change = self._plain * np.log(self._held)[self.entry] - self._was * logs
             left = np.maximum(common.total - self.weight, 0.0)
             factor = np.log(np.where(left > 0.0, left, 1.0))
@@ -1045,11 +1045,6 @@ class LeftOut:
         """What rounding may leave of the sums of a class that holds nothing, float64
         (n_classes,)."""
         return RESIDUE * self.common.of_classes
-
-    @property
-    def _terms_of_pairs(self) -> Index:
-        found: Index = self.common.tally.pair_terms[self._pair]
-        return found
 
     # ---- for events that are there or not --------------------------------------------------------
     @cached_property

@@ -183,10 +183,12 @@ def apply_weighting(weighting: Weighting, tally: TableTally, log_prior: Array) -
     columns = [counted_again(column, held, rows) for column in averaged.columns]
     at = places_among(weighting.classes, tally.schema.classes)
     tables = averaged.column_tables(columns, share)
-    parts = [
-        _part_now(float(s), learned, of_columns, columns, at, n)
-        for s, learned, of_columns in zip(averaged.shares, averaged.parts, tables, strict=True)
-    ]
+    parts = []
+    for s, learned, of_columns in zip(averaged.shares, averaged.parts, tables, strict=True):
+        by_class = np.tile(learned.weights.terms, (n, 1))
+        by_class[at] += learned.weights.deviations
+        of_part = [_with_levels(pair, columns) for pair in learned.pairs]
+        parts.append(PartNow(float(s), learned, of_columns, of_part, by_class))
     terms = [_column_term(parts, j, present, at, n) for j in range(len(columns))]
     if averaged.smooth is not None:
         for term, more in zip(terms, averaged.smooth.columns, strict=True):
@@ -209,20 +211,6 @@ def apply_weighting(weighting: Weighting, tally: TableTally, log_prior: Array) -
         parts=parts,
         score=WeightedScore(columns, pairs, terms, log_prior + shift),
     )
-
-
-def _part_now(
-    share: float,
-    learned: Learned,
-    tables: list[ColumnTable],
-    columns: list[ColumnCells],
-    at: Index,
-    n_classes: int,
-) -> PartNow:
-    by_class = np.tile(learned.weights.terms, (n_classes, 1))
-    by_class[at] += learned.weights.deviations
-    pairs = [_with_levels(pair, columns) for pair in learned.pairs]
-    return PartNow(share, learned, tables, pairs, by_class)
 
 
 def _column_term(parts: list[PartNow], j: int, present: Index, at: Index, n_classes: int) -> Array:

@@ -22,6 +22,7 @@ __all__ = ["for_database"]
 
 AS_OBJECTS = {"bytes", "timedelta", "timedelta64", "time", "period", "interval"}
 """What pandas calls columns of objects that SQL has no type for."""
+ODD_IN_POLARS = {"Int128", "UInt128", "Float16", "Binary", "Duration", "Time", "Object"}
 
 
 def for_database(frame: Any) -> Any:
@@ -42,7 +43,8 @@ def for_database(frame: Any) -> Any:
     if module == "polars":
         import polars as pl
 
-        odd = [s.name for s in frame.get_columns() if _is_odd_in_polars(s.dtype)]
+        kinds = {name: str(dtype).partition("(")[0] for name, dtype in frame.schema.items()}
+        odd = [name for name, kind in kinds.items() if kind in ODD_IN_POLARS]
         columns = read_table(frame.select(odd)).columns if odd else {}
         return frame.with_columns(pl.Series(n, _plain(c)) for n, c in columns.items())
     if module == "pyarrow" and hasattr(frame, "set_column"):
@@ -106,11 +108,6 @@ def _is_odd_in_pandas(dtype: Any, frame: Any, j: int) -> bool:
             return False
         return pd.api.types.infer_dtype(series, skipna=True) in AS_OBJECTS
     return dtype.kind in "cm" or (dtype.kind == "f" and dtype.itemsize > 8)
-
-
-def _is_odd_in_polars(dtype: Any) -> bool:
-    name = str(dtype).partition("(")[0]
-    return name in ("Int128", "UInt128", "Float16", "Binary", "Duration", "Time", "Object")
 
 
 def _is_odd_in_arrow(kind: Any) -> bool:

@@ -59,8 +59,12 @@ def words_left_out(given: Iterable[str] | None) -> tuple[str, ...]:
     given : iterable of str, "english" or None
         "english" stands for the list of scikit-learn.
     """
-    words = _english() if given == ENGLISH else given or ()
-    return tuple(sorted(set(words)))
+    if given == ENGLISH:
+        # loads scikit-learn's text module, which only models with this list need
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+        given = ENGLISH_STOP_WORDS
+    return tuple(sorted(set(given or ())))
 
 
 def named_in_words(words: tuple[str, ...]) -> str:
@@ -74,13 +78,6 @@ def named_in_words(words: tuple[str, ...]) -> str:
     if len(words) > 100 and words == words_left_out(ENGLISH):
         return f"the {len(words)} English stop words of scikit-learn"
     return ", ".join(words)
-
-
-def _english() -> frozenset[str]:
-    # loads scikit-learn's text module, which only models with this list need
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-    return frozenset(ENGLISH_STOP_WORDS)
 
 
 # ---- properties of code points for the kernel, from the running Python ---------------------------
