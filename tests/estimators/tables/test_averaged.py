@@ -217,13 +217,6 @@ def test_leaving_out_is_forgetting(case):
         np.testing.assert_allclose(left[[i]], without, **CLOSE)
 
 
-def test_the_order_of_columns_changes_rounding_only(case):
-    x = case.x[["k", "m", "b", "n", "a"]]
-    other = averaged(learnings(len(case.models), x, case.y), case.shares)
-    found, expected = (m.predict_proba(case.fresh) for m in (other, case.mean))
-    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-5)
-
-
 def test_it_is_simplified_by_its_largest_part(case):
     short = case.mean.simplify(case.x, case.y, max_terms=2)
     largest = case.models[int(np.argmax(case.shares))].simplify(case.x, case.y, max_terms=2)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reference.weighted import loss, proba, term_tables
+from reference.weighted import loss, proba
 from tallybayes import get_num_threads, set_num_threads
 from tallybayes.threads import in_threads, on_one_thread
 from tallybayes.weighted import average, search
@@ -106,20 +106,6 @@ def test_within_one_thread_there_is_one():
         assert get_num_threads() == 3
     finally:
         set_num_threads(before)
-
-
-def test_threads_change_nothing(monkeypatch):
-    monkeypatch.setattr(average, "MAX_ONE_THREAD_WORK", 0)
-    found, before = [], get_num_threads()
-    try:
-        for threads in (1, 2, 3):
-            set_num_threads(threads)
-            learned = learn(*cells_of(*mixed(700)))
-            found.append([table for part in learned.parts for table in term_tables(part)])
-    finally:
-        set_num_threads(before)
-    for other in found[1:]:
-        assert all(np.array_equal(a, b) for a, b in zip(found[0], other, strict=True))
 
 
 def test_no_more_pairs_than_asked_for_in_all_parts_together():

@@ -135,24 +135,6 @@ def test_permuted_labels_leave_the_class_shares():
     assert loss(proba(learned, cells), fresh) < np.log(2.0) + 0.01
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_few_rows_and_classes(n_classes):
-    rng = np.random.default_rng(0)
-    y = np.repeat(np.arange(n_classes), 3)
-    table = pd.DataFrame({"x": rng.normal(y), "one": "same"})
-    columns, rows, classes = cells_of(table, y)
-    learned = learn(columns, rows, classes)
-    p = proba(learned, rows.cells)
-    assert np.isfinite(p).all()
-    assert all(np.isfinite(t).all() for t in term_tables(learned.main))
-
-
-def test_no_more_pairs_than_asked_for():
-    columns, rows, classes = cells_of(*mixed(1500))
-    assert len(learn(columns, rows, classes, FitOptions(interactions=1)).pairs) == 1
-    assert not learn(columns, rows, classes, FitOptions(interactions=0)).pairs
-
-
 def test_log_probabilities_of_the_learning_rows_sum_to_one():
     columns, rows, classes = cells_of(*mixed(600))
     learned = learn(columns, rows, classes)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from reference.weighted import term_tables
-from tallybayes import get_num_threads, set_num_threads
 from tallybayes.weighted.average import learn
 from tallybayes.weighted.rows import sampled
 from tallybayes.weighted.scores import log_normalised
@@ -66,32 +65,6 @@ def test_a_row_of_any_weight_is_left_out_whole_and_one_of_weight_0_is_none():
     there = np.flatnonzero(weighted.weight)
     again = learn(columns, weighted.take(there), total, replace(PLAIN, interactions=0))
     np.testing.assert_allclose(again.weights.terms, learned.weights.terms, atol=1e-6)
-
-
-def test_any_number_of_threads_gives_the_same():
-    columns, rows, classes = cells_of(*mixed(9000))
-    before, found = get_num_threads(), []
-    try:
-        for threads in (1, 2, 5):
-            set_num_threads(threads)
-            found.append(learn(columns, rows, classes))
-    finally:
-        set_num_threads(before)
-    for other in found[1:]:
-        assert other.log_proba.tobytes() == found[0].log_proba.tobytes()
-        assert all(
-            a.tobytes() == b.tobytes()
-            for a, b in zip(term_tables(other.main), term_tables(found[0].main), strict=True)
-        )
-
-
-def test_the_order_of_rows_and_columns_hardly_matters():
-    columns, rows, classes = cells_of(*mixed(500))
-    order, places = np.random.default_rng(0).permutation(500), [3, 0, 4, 2, 1]
-    learned = learn(columns, rows, classes, PLAIN)
-    shuffled = replace(rows.take(order), cells=np.ascontiguousarray(rows.cells[places][:, order]))
-    again = learn([columns[j] for j in places], shuffled, classes, PLAIN)
-    np.testing.assert_allclose(again.log_proba, learned.log_proba[order], atol=1e-3)
 
 
 @pytest.mark.parametrize("most", [1, 40, 500, 5000])
