@@ -248,7 +248,7 @@ def _without_noise(search: _Search, found: Way) -> Way:
         if not more or len(noise) == len(search.columns):
             return found
         other = search.best(noise)
-        error = found.judge.error_of_sum(found.row_losses() - other.row_losses())
+        error = found.judge.error(found.log_proba, other.log_proba)
         gain = found.verdict.loss - other.verdict.loss
         if gain <= max(ALL_PAIRS_GAIN, NOISE_STANDARD_ERRORS * error):
             return found

@@ -237,8 +237,7 @@ class Smooth:
         mixed = [larger.mixed(m, own[m], fit.part.tested) for m, fit in enumerate(found.fits)]
         log_proba = judge.normalised(mixed)
         verdict = judge.verdict(log_proba)
-        more = judge.row_losses(log_proba) - judge.row_losses(self.log_proba)
-        error = SHARE_STANDARD_ERRORS * judge.error_of_sum(more)
+        error = SHARE_STANDARD_ERRORS * judge.error(log_proba, self.log_proba)
         if self.verdict.loss - verdict.loss <= max(SHARE_GAIN, error):
             return self
         return replace(larger, log_proba=log_proba, verdict=verdict)
@@ -313,9 +312,9 @@ def smooth_functions(
     if best is None:
         return None
     judge, best = found.judge, best.best_share(found, own)
-    more = judge.row_losses(best.log_proba) - found.row_losses()
+    error = judge.error(best.log_proba, found.log_proba)
     worse = best.verdict.loss - found.verdict.loss
-    return best if worse <= min(STANDARD_ERRORS * judge.error_of_sum(more), MAX_LOSS) else None
+    return best if worse <= min(STANDARD_ERRORS * error, MAX_LOSS) else None
 
 
 def _best_ridge(

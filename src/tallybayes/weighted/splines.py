@@ -70,22 +70,13 @@ class Functions:
         each = np.arange(n_cells)
         return cls(n_cells, n_cells, each, each, np.ones(n_cells))
 
-    def beside(self, other: Functions) -> Functions:
-        """These and other functions of the same cells."""
+    def beside(self, other: Functions, *, after: bool = False) -> Functions:
+        """These and other functions of the same cells, or of cells after them."""
+        first = self.n_cells if after else 0
         return Functions(
-            self.n_cells,
+            first + other.n_cells,
             self.n_functions + other.n_functions,
-            np.concatenate([self.cell, other.cell]),
-            np.concatenate([self.function, self.n_functions + other.function]),
-            np.concatenate([self.value, other.value]),
-        )
-
-    def above(self, other: Functions) -> Functions:
-        """These functions of the first cells, and others of cells after them."""
-        return Functions(
-            self.n_cells + other.n_cells,
-            self.n_functions + other.n_functions,
-            np.concatenate([self.cell, self.n_cells + other.cell]),
+            np.concatenate([self.cell, first + other.cell]),
             np.concatenate([self.function, self.n_functions + other.function]),
             np.concatenate([self.value, other.value]),
         )
@@ -164,7 +155,8 @@ def column_functions(column: ColumnCells) -> Functions:
     rank = ranks(column.counts[:n_numbers].sum(axis=1))
     cell = np.arange(n_numbers)
     line = Functions(n_numbers, 1, cell, np.zeros_like(cell), UNIT_VARIANCE * (2.0 * rank - 1.0))
-    return line.beside(_curves(rank)).above(Functions.of_each_cell(n_cells - n_numbers))
+    others = Functions.of_each_cell(n_cells - n_numbers)
+    return line.beside(_curves(rank)).beside(others, after=True)
 
 
 def _curves(rank: Array, n_knots: int = KNOTS) -> Functions:
@@ -216,7 +208,7 @@ def _in_pair(column: ColumnCells, knots: list[int]) -> tuple[NDArray[np.int32], 
     weight = np.zeros(n_numbers)
     np.add.at(weight, of_numbers, column.counts[: column.n_numbers].sum(axis=1))
     rank, others = ranks(weight), Functions.of_each_cell(n_cells - n_numbers)
-    return label, [_curves(rank, n).above(others) for n in knots]
+    return label, [_curves(rank, n).beside(others, after=True) for n in knots]
 
 
 # ---- the smooth functions of a weighted model, as tables of cells --------------------------------

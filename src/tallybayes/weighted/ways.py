@@ -373,14 +373,12 @@ class Judge:
         """Of the class shares alone."""
         return self.loss(np.tile(self.log_p, (len(self.tested), 1)))
 
-    def row_losses(self, log_proba: Array) -> Array:
-        """What each row loses, in nats times its weight."""
-        return -self.weight * log_proba[np.arange(len(self.y)), self.y]
-
-    @staticmethod
-    def error_of_sum(values: Array) -> float:
-        """The standard error of the sum of values, one a row."""
-        return float(values.std()) * float(len(values) ** 0.5)
+    def error(self, log_proba: Array, other: Array) -> float:
+        """The standard error of how much more the rows lose, in all, by one prediction than by
+        another, in nats."""
+        own = np.arange(len(self.y)), self.y
+        more = self.weight * other[own] - self.weight * log_proba[own]
+        return float(more.std()) * float(len(more) ** 0.5)
 
     def tempered(self, log_proba: Array, trust: float) -> Array:
         return log_normalised(self.log_p + trust * (log_proba - self.log_p))
@@ -450,7 +448,7 @@ class Way:
         if None in paths[:n]:
             return
         lowest, least = min(self.verdict.plain, self.verdict.loss), self.verdict.loss
-        without = self.judge.row_losses(self.log_proba)
+        without = self.log_proba
         with steps("corrections", len(RIDGES)) as tick:
             for tried, ridge in enumerate(RIDGES, 1):
                 follow = partial(RidgePath.follow, ridge=ridge)
@@ -459,7 +457,7 @@ class Way:
                 log_proba = self.judge.normalised(scores[:n])
                 verdict = self.judge.verdict(log_proba)
                 now = min(verdict.plain, verdict.loss)
-                error = self.judge.error_of_sum(self.judge.row_losses(log_proba) - without)
+                error = self.judge.error(log_proba, without)
                 gained = least - verdict.loss - STANDARD_ERRORS * error
                 if gained > 0.0:
                     least -= gained
@@ -477,10 +475,6 @@ class Way:
     def all_fits(self) -> list[PartFit]:
         """The fits of the parts, and the one of all rows, if there is one, last."""
         return self.fits if self.whole is None else [*self.fits, self.whole]
-
-    def row_losses(self) -> Array:
-        """What each row left out loses, in nats times its weight."""
-        return self.judge.row_losses(self.log_proba)
 
     def weak_columns(self, most: float) -> list[int]:
         """The columns that gain at most so many nats by themselves in every part."""

@@ -157,10 +157,13 @@ def test_corrections_gain_more_than_a_standard_error(monkeypatch):
     """A gain of a nat over few rows is chance as often as not, and costs more where it is."""
     found, correct = [], average.Way.correct
 
+    def row_losses(way):
+        return -way.judge.weight * way.log_proba[np.arange(len(way.judge.y)), way.judge.y]
+
     def noted(way, *, thoroughly):
-        before, loss = way.judge.row_losses(way.log_proba), way.verdict.loss
+        before, loss = row_losses(way), way.verdict.loss
         correct(way, thoroughly=thoroughly)
-        change = way.judge.row_losses(way.log_proba) - before
+        change = row_losses(way) - before
         if way.ridges:
             found.append((loss - way.verdict.loss) / (change.std() * len(change) ** 0.5))
 
