@@ -9,6 +9,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,12 +20,19 @@ LACKING = (
 )
 on_spark = pytest.mark.xdist_group("spark")
 
+# Java that starts fast: it neither optimizes much nor verifies the classes of Spark
+SMALL_JAVA = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
+    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+)
+
 SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": SMALL_JAVA,
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "512m",
     "spark.log.level": "OFF",
+    "spark.python.daemon.module": "servers.spark_daemon",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "2",
     "spark.ui.enabled": "false",
@@ -43,6 +51,13 @@ def need_java() -> None:
     pytest.skip(LACKING)
 
 
+def python_path() -> str:
+    """PYTHONPATH of Spark's Python processes, in which they find the daemon of these tests."""
+    given = os.environ.get("PYTHONPATH")
+    tests = str(Path(__file__).parent.parent)
+    return tests if given is None else os.pathsep.join([*given.split(os.pathsep), tests])
+
+
 def session() -> Any:
     """The session of this process."""
     need_java()
@@ -51,6 +66,7 @@ def session() -> Any:
 
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
         os.environ["PYSPARK_PYTHON"] = sys.executable
+        os.environ["PYTHONPATH"] = python_path()
         folder = tempfile.mkdtemp(prefix="spark-")
         builder = SparkSession.builder.master("local[2]").appName("tallybayes tests")
         places = {"spark.local.dir": folder, "spark.sql.warehouse.dir": f"{folder}/warehouse"}

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-SMALL = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # Java that starts fast
+from servers.spark import SMALL_JAVA, python_path
+
 SECONDS = 300  # in which anything has to happen, on a machine that is busy otherwise, too
 
 
@@ -54,8 +55,9 @@ class Cluster:
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_LOCAL_DIRS": str(folder),
             "SPARK_DAEMON_MEMORY": "128m",
-            "SPARK_DAEMON_JAVA_OPTS": SMALL,
+            "SPARK_DAEMON_JAVA_OPTS": SMALL_JAVA,
             "PYSPARK_PYTHON": sys.executable,
+            "PYTHONPATH": python_path(),
         }
 
     def start(self) -> None:

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
+from servers.spark import SMALL_JAVA
 from tallybayes import collect
 from tallybayes.sources import spark as of_spark
 from tallybayes.sources.spark import SparkFrame
@@ -27,12 +28,13 @@ ROWS, PARTITIONS = 6000, 6
 SETTINGS = {
     "spark.cores.max": "3",  # it waits for as many, of workers that start meanwhile
     "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": SMALL_JAVA,
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "512m",
-    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.executor.extraJavaOptions": SMALL_JAVA,
     "spark.executor.memory": "500m",
     "spark.log.level": "ERROR",
+    "spark.python.daemon.module": "servers.spark_daemon",
     "spark.scheduler.maxRegisteredResourcesWaitingTime": "100s",
     "spark.scheduler.minRegisteredResourcesRatio": "1.0",
     "spark.shuffle.io.maxRetries": "1",

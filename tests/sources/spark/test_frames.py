@@ -18,6 +18,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 from engines.test_contract import assert_same
+from servers import spark_daemon
 from servers.spark import on_spark
 from sources.spark.rows import a_table
 from tallybayes import NaiveBayes, WeightedNaiveBayes, collect
@@ -433,6 +434,7 @@ def test_a_python_without_the_package_is_explained(model, four_rows, tmp_path, m
         for path in (where, where.parent / f"{where.name}.libs"):
             if path.exists():
                 (tmp_path / path.name).symlink_to(path)
+    (tmp_path / "servers").symlink_to(Path(spark_daemon.__file__).parent)  # which Spark starts
     python = tmp_path / "python"
     python.write_text(
         "#!/bin/sh\n"
