@@ -37,7 +37,8 @@ def test_services_share_a_database(pair):
     assert other.post("/v1/learn", body).json["repeated"] == IDS
     forgotten = other.post("/v1/forget", {"ids": IDS[:20]}).json
     assert forgotten["rows"] == 20
-    caught_up(one, forgotten["version"])
+    for client in pair:
+        caught_up(client, forgotten["version"])
     model = NaiveBayes().fit(FRAME.iloc[20:], np.array(LABELS)[20:])
     expected = [list(model.predict_proba_one(row).values()) for row in ROWS]
     for client in pair:

@@ -189,7 +189,7 @@ def _encoded(row: Any) -> str:
         return _encode({name: _plain(value) for name, value in row.items()})
 
 
-def _texts(rows: Sequence[Any]) -> list[bytes]:
+def _encoded_together(rows: Sequence[Any]) -> list[bytes]:
     """Rows as JSON. Rows of a table are encoded in one call and split at ``},{``, unless a string
     holds that as well or NaN is among the values."""
     try:
@@ -233,7 +233,7 @@ def encoded_rows(
         for row in rows:
             if not isinstance(row, str):
                 _columns_of(row, known, new)
-    found = _texts(rows)
+    found = _encoded_together(rows)
     longest = max(map(len, found), default=0)
     if longest > MAX_ROW:
         raise StoreError(
@@ -437,17 +437,17 @@ def hashes_of(values: Sequence[Any], key: bytes, what: str) -> list[bytes]:
     StoreError
         For another type, or more than 1,024 bytes.
     """
-    texts = [_bytes_of(value, what) for value in values]
-    longest = max(map(len, texts), default=0)
+    named = [_bytes_of(value, what) for value in values]
+    longest = max(map(len, named), default=0)
     if longest > MAX_ID:
         raise StoreError(
             f"an {what} has {longest:,} bytes; at most {MAX_ID:,} are taken: give a key of the "
             "row, not its content"
         )
     begun, found = _keyed(key, what).copy, []
-    for text in texts:
+    for content in named:
         keyed = begun()
-        keyed.update(text)
+        keyed.update(content)
         found.append(keyed.digest())
     return found
 
