@@ -23,7 +23,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from tallybayes import scoring
 from tallybayes.decisions import Costs, Decided, Scores, in_set, need_coverage, scores_of
 from tallybayes.errors import IncompatibleTallies, StaleWarning, listed, warn_user
-from tallybayes.estimators import outputs
+from tallybayes.estimators import saving
 from tallybayes.estimators.saving import SCORES
 from tallybayes.families.priors import ClassPrior
 from tallybayes.models.base import Model, same
@@ -207,9 +207,9 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     _reads: ClassVar[str]
 
-    save = outputs.save
-    report = outputs.report
-    summary = outputs.summary
+    save = saving.save
+    report = saving.report
+    summary = saving.summary
 
     def __eq__(self, other: object) -> bool:
         """Whether two models are of one class and hold the same parameters, schema and counts, and

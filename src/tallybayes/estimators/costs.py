@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, clone
 
 from tallybayes.decisions import CostFigures, Costs, Decided
-from tallybayes.estimators import outputs
+from tallybayes.estimators import saving
 from tallybayes.estimators.meta import MetaClassifier, if_inside_has
 from tallybayes.score import Kind
 from tallybayes.validation import as_numpy, codes_of, labels_given, like
@@ -306,6 +306,6 @@ class CostClassifier(ClassifierMixin, MetaClassifier):  # type: ignore[misc]
         statement: str = self._fitted()._select(table, dialect, names, types, keep, self._costs())
         return statement
 
-    report = if_inside_has("report")(outputs.report)
-    save = if_inside_has("save")(outputs.save)
-    summary = if_inside_has("summary")(outputs.summary)
+    report = if_inside_has("report")(saving.report)
+    save = if_inside_has("save")(saving.save)
+    summary = if_inside_has("summary")(saving.summary)

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 
-from tallybayes.estimators import outputs
+from tallybayes.estimators import saving
 
 __all__ = ["MetaClassifier", "if_inside_has"]
 
@@ -22,7 +22,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 class MetaClassifier(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the classifiers that hold another one. Not for direct use."""
 
-    save = outputs.save
+    save = saving.save
 
     @property
     @abstractmethod

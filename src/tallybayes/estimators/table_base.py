@@ -22,17 +22,20 @@ from tallybayes.engines.registry import ENGINES, engine_of
 from tallybayes.engines.tables import Shifts, collect_table
 from tallybayes.errors import SourceError, StaleWarning, shown, warn_user
 from tallybayes.estimators.base import LearnedRows, TallyClassifier, draw_waterfall, learning
-from tallybayes.estimators.read_by import ReadBy, opened_for, remember, spelling_of
 from tallybayes.estimators.saving import EXTRA
 from tallybayes.estimators.sources import (
     Counted,
     HowToCount,
+    ReadBy,
     hits_of,
     labelled,
     need_name,
+    opened_for,
     predicted_where_rows_lie,
+    remember,
     right_where_rows_lie,
     rows_of,
+    spelling_of,
     tables_of,
 )
 from tallybayes.explain.explanation import Explanation, explanation_of, top_terms_of_column
@@ -559,7 +562,9 @@ class TableClassifier(TallyClassifier):
         if not tally.classes.count.any():
             self._model = model = model.with_tally(model.tally)
             model.chosen = Chosen()
-        weighting, keep = model.chosen.weighting, self._declared_labels()
+        weighting = model.chosen.weighting
+        declared = None if self.classes is None else labels_named(self.classes)
+        keep = joined_declared(declared, model.declared_classes)
         if self._keeps_classes(model):
             keep = tally.schema.classes
         elif weighting is not None:
@@ -587,11 +592,6 @@ class TableClassifier(TallyClassifier):
     def _keeps_classes(self, model: TableModel) -> bool:
         """Whether a class prior or a calibration names a value for each class."""
         return self.class_prior is not None or isinstance(model.chosen.calibration, Isotonic)
-
-    def _declared_labels(self) -> NDArray[Any] | None:
-        """The classes that were declared, in ``classes=`` of the model or of partial_fit."""
-        mine = None if self.classes is None else labels_named(self.classes)
-        return joined_declared(mine, self._fitted().declared_classes)
 
     def _take(self, tally: TableTally, seen: Names, what: Declared) -> None:
         """Holds another tally of the columns `seen`, with the class prior for its classes."""

@@ -11,8 +11,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.errors import IncompatibleTallies, StaleWarning, TallyWarning, shown, warn_user
 from tallybayes.estimators.base import LOCK, learning, lock_of
-from tallybayes.estimators.read_by import ReadBy, remember
 from tallybayes.estimators.saving import EXTRA
+from tallybayes.estimators.sources import ReadBy, remember
 from tallybayes.estimators.text_base import (
     FEW_DOCUMENTS,
     LIVE_DOCUMENTS,
@@ -30,9 +30,9 @@ from tallybayes.estimators.vectorizer import (
     of_own_terms,
 )
 from tallybayes.models.documents import EVENTS, PlainLearner, Transforms
-from tallybayes.models.live_documents import LiveDocuments
 from tallybayes.models.weighted_documents import (
     DocumentModel,
+    LiveDocuments,
     TextLearner,
     TextModel,
     WeightedLearner,

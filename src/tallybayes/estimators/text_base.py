@@ -25,8 +25,7 @@ from tallybayes.estimators.vectorizer import (
     rules_of,
 )
 from tallybayes.explain.explanation import DocumentExplanation, explain_document, top_terms
-from tallybayes.models.live_documents import LiveDocuments
-from tallybayes.models.weighted_documents import TextModel
+from tallybayes.models.weighted_documents import LiveDocuments, TextModel
 from tallybayes.score import Formula, TextTerm
 from tallybayes.sources.document_source import labelled_texts, texts_of
 from tallybayes.tally import TermCounts

@@ -13,7 +13,7 @@ _HOME = {
     "DocumentFile": "tallybayes.model_files.documents",
     "Figures": "tallybayes.model_files.figures",
     "LabelFile": "tallybayes.model_files.labels",
-    "ReadBy": "tallybayes.estimators.read_by",
+    "ReadBy": "tallybayes.estimators.sources",
     "TableFile": "tallybayes.model_files.tables",
     "estimate": "tallybayes.model_files.figures",
     "evaluate": "tallybayes.model_files.figures",
@@ -24,7 +24,7 @@ _HOME = {
 __all__ = sorted(_HOME)
 
 if TYPE_CHECKING:
-    from tallybayes.estimators.read_by import ReadBy as ReadBy
+    from tallybayes.estimators.sources import ReadBy as ReadBy
     from tallybayes.model_files.base import ChosenRows as ChosenRows
     from tallybayes.model_files.base import need_columns as need_columns
     from tallybayes.model_files.documents import DocumentFile as DocumentFile

@@ -18,7 +18,7 @@ from tallybayes.tables.columns import as_text
 
 if TYPE_CHECKING:
     from tallybayes.decisions import Costs
-    from tallybayes.estimators.read_by import ReadBy
+    from tallybayes.estimators.sources import ReadBy
 
 __all__ = [
     "MAX_SAMPLE_ROWS",

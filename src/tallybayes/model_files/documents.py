@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from tallybayes.engines.contract import row_hashes
 from tallybayes.errors import OptionError, SourceError, StaleWarning, called
-from tallybayes.estimators.read_by import ReadBy, remember
-from tallybayes.estimators.saving import save
+from tallybayes.estimators.saving import write
+from tallybayes.estimators.sources import ReadBy, remember
 from tallybayes.estimators.text import TextNB
 from tallybayes.estimators.vectorizer import aged
 from tallybayes.model_files.base import ChosenRows, MeasuredRows, ModelFile, Replace
@@ -106,7 +106,7 @@ class DocumentFile(ModelFile):
 
     def save(self, path: str, replace: Replace = os.replace) -> None:
         remember(self.model, self.read_by)
-        save(self.model, path, replace=replace, costs=self.costs)
+        write(self.model, path, replace=replace, costs=self.costs)
 
     @property
     def class_rows(self) -> NDArray[np.float64]:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from tallybayes.errors import OptionError, SourceError, called
 from tallybayes.estimators.naive_bayes import NaiveBayes
-from tallybayes.estimators.read_by import ReadBy, remember
-from tallybayes.estimators.saving import save
+from tallybayes.estimators.saving import write
+from tallybayes.estimators.sources import ReadBy, remember
 from tallybayes.estimators.table_base import TableClassifier
 from tallybayes.labels.hierarchy import Hierarchy
 from tallybayes.labels.multi_label import MultiLabel
@@ -137,7 +137,7 @@ class LabelFile(PredictingFile):
 
     def save(self, path: str, replace: Replace = os.replace) -> None:
         remember(self.model, self.read_by)
-        save(self.model, path, replace=replace)
+        write(self.model, path, replace=replace)
 
     def digest(self) -> str:
         return self.model._held.digest()

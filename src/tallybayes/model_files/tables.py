@@ -20,9 +20,8 @@ from tallybayes.errors import (
     suggestion,
 )
 from tallybayes.estimators.naive_bayes import NaiveBayes, collect
-from tallybayes.estimators.read_by import ReadBy, remember
-from tallybayes.estimators.saving import save
-from tallybayes.estimators.sources import Counted
+from tallybayes.estimators.saving import write
+from tallybayes.estimators.sources import Counted, ReadBy, remember
 from tallybayes.estimators.table_base import TableClassifier
 from tallybayes.estimators.weighted import WeightedNaiveBayes
 from tallybayes.explain.importances import terms_apart
@@ -226,7 +225,7 @@ class TableFile(ModelFile):
 
     def save(self, path: str, replace: Replace = os.replace) -> None:
         remember(self.model, self.read_by)
-        save(self.model, path, replace=replace, costs=self.costs)
+        write(self.model, path, replace=replace, costs=self.costs)
 
     @property
     def table(self) -> TableModel:
@@ -480,11 +479,9 @@ class TableFile(ModelFile):
         list of str
             A sentence for each finding.
         """
-        return [*self.stray_notes(rows), *notes_of(self.model, rows), *self._note_of_labels()]
-
-    def _note_of_labels(self) -> list[str]:
         numbers = of_labels(self.classes)
-        return [f"{self.target!r} {numbers.message}"] if numbers else []
+        of_target = [f"{self.target!r} {numbers.message}"] if numbers else []
+        return [*self.stray_notes(rows), *notes_of(self.model, rows), *of_target]
 
     def stray_notes(self, rows: Rows) -> list[str]:
         return strays(self.model, rows, self.strays_before)

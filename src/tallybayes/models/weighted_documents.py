@@ -3,6 +3,7 @@ models share with it."""
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from math import fsum
@@ -18,8 +19,8 @@ from tallybayes.models.documents import PlainDocuments, PlainLearner
 from tallybayes.schema import places_among
 from tallybayes.tally import TermCounts
 from tallybayes.tally.live_terms import LiveTermCounts, RidgeTerms
-from tallybayes.threads import get_num_threads
-from tallybayes.tokens.counting import Documents
+from tallybayes.threads import get_num_threads, new_lock
+from tallybayes.tokens.counting import Documents, TextDocuments
 from tallybayes.weighted.document_learning import (
     DocumentScorer,
     LearnedDocuments,
@@ -32,11 +33,11 @@ from tallybayes.weighted.unlabelled import WEIGHTS, PartLabelled, Unlabelled, ch
 
 __all__ = [
     "DocumentModel",
+    "LiveDocuments",
     "Spelling",
     "TextLearner",
     "TextModel",
     "WeightedLearner",
-    "size_of_counts",
     "softly_counted",
     "spelling_of",
     "with_unlabelled_of",
@@ -56,7 +57,7 @@ def spelling_of(analyzer: Any, n_features: int | None) -> Spelling:
     return "characters" if analyzer in ("char", "char_wb") else "words"
 
 
-def size_of_counts(documents: Array, n_terms: int) -> str:
+def _size_of_counts(documents: Array, n_terms: int) -> str:
     """How large counts are, which is compared before each of them is: the weight of all documents,
     in any order of the classes, and the number of terms."""
     return f"{fsum(documents)!r} {n_terms} "
@@ -206,7 +207,7 @@ class DocumentModel(_CountsAlone):
         ridge = self.learned.ridge
         of_terms = () if ridge is None else (ridge.features.column, ridge.features.idf)
         digest = self.tally.digest(self.learned.weights.intercept, *of_terms)
-        return size_of_counts(self.tally.documents, self.tally.n_terms) + digest
+        return _size_of_counts(self.tally.documents, self.tally.n_terms) + digest
 
     def begin(self, live: LiveTermCounts) -> None:
         """Gives an empty live tally the counts, and tells it how they are read."""
@@ -436,3 +437,147 @@ def with_unlabelled_of(model: TextModel, other: TextModel) -> TextModel:
         return model
     assert isinstance(model, DocumentModel)
     return replace(model, unlabelled=other.unlabelled)
+
+
+# ---- a model that learns, forgets and answers one document at a time, in place -------------------
+class LiveDocuments:
+    """A model of documents whose counts change in place.
+
+    What was chosen on documents stays as it was. The model itself, with the names of its terms in
+    order, is made when somebody asks for it.
+
+    Parameters
+    ----------
+    model : TextModel
+        What it begins with.
+    counts : LiveTermCounts
+        Of the classes of the model, and else empty.
+    """
+
+    lock: AbstractContextManager[bool]
+
+    def __init__(self, model: TextModel, counts: LiveTermCounts) -> None:
+        self.lock = new_lock(self, "lock", in_place=True)
+        model.begin(counts)
+        self._counts = counts
+        self._reading = model.without_counts()
+        self._model: TextModel | None = None
+        self._names: list[Any] | None = None
+
+    def model(self) -> TextModel:
+        """The model of what is counted now."""
+        with self.lock:
+            if self._model is None:
+                self._model = self._reading.of_live(self._counts)
+            return self._model
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the model has been made since the counts changed."""
+        return self._model is not None
+
+    @property
+    def n_terms(self) -> int:
+        """Terms that some document holds."""
+        return self._counts.n_terms
+
+    @property
+    def half_life(self) -> float | None:
+        """The documents after which a weight is half of what it was; None where nothing fades."""
+        return self._counts.half_life
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """Of the classes that have documents, sorted."""
+        with self.lock:
+            return self._counts.labels
+
+    @property
+    def needs_reweighting(self) -> bool:
+        """Whether something was learned that depends on counts, which have changed. They are
+        compared one by one only if as many documents and terms as before are left."""
+        if not self._counts.has_ridge:
+            return False
+        with self.lock:
+            learned_with = self._reading.learned_with or ""
+            if self._model is None and not learned_with.startswith(self._size()):
+                return True
+            return self.model().needs_reweighting
+
+    def _size(self) -> str:
+        return _size_of_counts(self._counts.documents(), self._counts.n_terms)
+
+    def learn_one(self, document: Any, label: Any, weight: float) -> bool:
+        """Counts a document; False where its class is not known, so that nothing was counted."""
+        with self.lock:
+            self._model = None
+            return self._counts.learn_one(document, label, weight)
+
+    def remember(self, label: Any, labels: NDArray[Any]) -> None:
+        """Learns the class of a label, the only one in an array, for :meth:`learn_one`."""
+        with self.lock:
+            self._counts.remember(label, labels)
+
+    def learn(
+        self,
+        documents: TextDocuments,
+        items: Any,
+        labels: NDArray[Any],
+        codes: NDArray[np.int32],
+        weights: Array | None,
+    ) -> bool:
+        """Counts documents, all or none; False where a class is new and ends what was learned."""
+        with self.lock:
+            if self._counts.has_ridge and not self._counts.knows(labels):
+                return False
+            self._model = self._names = None
+            self._counts.learn(documents, items, labels, codes, weights)
+            return True
+
+    def pass_one(self) -> None:
+        """Lets everything fade as if a document had come."""
+        with self.lock:
+            self._model = None
+            self._counts.pass_one()
+
+    def forget(
+        self,
+        documents: TextDocuments,
+        items: Any,
+        labels: NDArray[Any],
+        codes: NDArray[np.int32],
+        weights: Array | None,
+    ) -> bool:
+        """Takes documents away; False where nothing was, because more would be taken than was
+        counted, or because a class goes and ends what was learned."""
+        with self.lock:
+            counts = self._counts
+            if counts.has_ridge and (
+                not counts.knows(labels) or counts.would_empty(labels, codes, weights)
+            ):
+                return False
+            before, self._model, self._names = self._model, None, None
+            done = counts.forget(documents, items, labels, codes, weights)
+            if not done:
+                self._model = before
+            return done
+
+    def best(self, documents: TextDocuments, items: Any) -> Any:
+        """The most probable label of one document."""
+        with self.lock:
+            if self._names is None:
+                self._names = self._counts.labels.tolist()
+            return self._names[int(self._counts.joint(documents, items)[0].argmax())]
+
+    def joint(self, documents: TextDocuments, items: Any) -> tuple[NDArray[Any], Array]:
+        """The classes, and the score of each, in nats, float64 (n_documents, n_classes)."""
+        with self.lock:
+            return self._counts.labels, self._counts.joint(documents, items)
+
+    def posterior(
+        self, documents: TextDocuments, items: Any, *, log: bool = False
+    ) -> tuple[NDArray[Any], Array]:
+        """The classes, and P(c | document), or its logarithm in nats, float64 (n_documents,
+        n_classes)."""
+        with self.lock:
+            return self._counts.labels, self._counts.posterior(documents, items, log=log)

@@ -251,20 +251,20 @@ def test_a_full_disk_under_standard_output_is_named(model, tmp_path):
 )
 def test_what_the_command_line_keeps_beside_a_model_is_checked(run, model, tmp_path, part):
     import tallybayes
-    from tallybayes.estimators.saving import save
+    from tallybayes.estimators.saving import write
 
     loaded = tallybayes.load(tmp_path / model)
-    save(loaded, tmp_path / "odd.tally", extra={"cli": part})
+    write(loaded, tmp_path / "odd.tally", extra={"cli": part})
     assert "odd.tally" in run("show", "odd.tally", code=1).line
 
 
 def test_a_file_of_an_earlier_version_keeps_its_strings_for_missing_values(model, tmp_path):
     import tallybayes
     from tallybayes import open_model
-    from tallybayes.estimators.saving import save
+    from tallybayes.estimators.saving import write
 
     old = {"gaps": ["", "-"], "gaps_of": {"age": ["?"]}}
-    save(tallybayes.load(tmp_path / model), tmp_path / "old.tally", extra={"cli": old})
+    write(tallybayes.load(tmp_path / model), tmp_path / "old.tally", extra={"cli": old})
     file = open_model(str(tmp_path / "old.tally"))
     assert (file.read_by.spelling.missing, file.read_by.spelling.missing_of) == (
         ("", "-"),

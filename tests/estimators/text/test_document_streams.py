@@ -478,7 +478,7 @@ def test_other_threads_read_while_rows_with_documents_come_and_go():
 MODULES = {
     "tallybayes.estimators.base",
     "tallybayes.estimators.text",
-    "tallybayes.models.live_documents",
+    "tallybayes.models.weighted_documents",
     "tallybayes.tally.live_terms",
 }
 TABLE_MODULES = {
