@@ -101,6 +101,9 @@ class Costs:
         labels = classes.tolist()
         if lacking := [label for label in labels if label not in table]:
             hint = suggestion(str(lacking[0]), [str(name) for name in table])
+            named = {name for row in table.values() for name in row}
+            if lacking == labels and named.issuperset(labels):
+                hint = ". Its columns are the classes: transpose it, with a column a decision"
             raise ValueError(
                 f"costs have a row for each class: the class {lacking[0]!r} has none; there are "
                 f"rows for {listed(map(shown, table))}.{hint}"

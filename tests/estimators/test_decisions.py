@@ -308,6 +308,7 @@ def test_the_report_states_what_decisions_cost():
         (FRAME.iloc[:, [0, 0]], "name the decision 'no' twice"),
         (pd.concat([FRAME, FRAME]), "name the class 'no' twice"),
         (FRAME.iloc[:1], "the class 'yes' has none"),
+        ({"act": {"no": 1, "yes": 0}, "ask": {"no": 1, "yes": 1}}, "are the classes: transpose it"),
         (None, "got the shape"),
     ],
 )
@@ -327,3 +328,16 @@ def test_labels_that_have_no_costs_and_models_that_are_not_fitted_are_refused():
         CostClassifier(NaiveBayes(), COSTS).predict(X)
     with pytest.raises(ValueError, match="maybe"):
         WHOLE.with_costs(COSTS).score(X.iloc[:2], ["no", "maybe"])
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1.0], "2 samples|inconsistent|shape"),
+        ([1.0, np.nan], "NaN"),
+        ([1.0, -2.0], r"sample_weight\[1\] is -2"),
+    ],
+)
+def test_weights_that_are_not_one_a_row_are_refused(weights, message):
+    with pytest.raises(ValueError, match=message):
+        WHOLE.with_costs(COSTS).score(X.iloc[:2], ["no", "yes"], weights)

@@ -6,6 +6,8 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -288,6 +290,17 @@ def test_explanations_are_of_the_shrunk_leaves():
     assert len(Hierarchy(TextNB(model="multinomial")).fit(documents, y).explain(documents[:2])) == 2
     with pytest.raises(ValueError, match="does not explain"):
         Hierarchy(BernoulliNB()).fit(*rows_of("bernoulli")).explain(x)
+
+
+@pytest.mark.parametrize(
+    "hold", [pd.Series, pl.Series, pa.array], ids=["pandas", "polars", "arrow"]
+)
+@pytest.mark.parametrize("form", [str, lambda path: path.split("/")], ids=["paths", "names"])
+def test_paths_may_be_in_any_container(hold, form):
+    x, y = rows_of("bernoulli")
+    paths = [str(path) for path in y]
+    expected = Hierarchy(BernoulliNB()).fit(x, paths)
+    assert Hierarchy(BernoulliNB()).fit(x, hold([form(path) for path in paths])) == expected
 
 
 # ---- bad input -----------------------------------------------------------------------------------

@@ -6,6 +6,8 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -26,7 +28,13 @@ from tallybayes import (
     TextNB,
     WeightedNaiveBayes,
 )
-from tallybayes.errors import IncompatibleTallies, ModelFileError, NegativeTally, StaleWarning
+from tallybayes.errors import (
+    IncompatibleTallies,
+    IndexOrderWarning,
+    ModelFileError,
+    NegativeTally,
+    StaleWarning,
+)
 from tallybayes.labels.multi_label import largest
 from tallybayes.testing.laws import exactly
 
@@ -63,6 +71,66 @@ def rows_of(base: str, seed: int = 0, n: int = N):
 
 def some(x, rows):
     return x.iloc[rows].reset_index(drop=True) if hasattr(x, "iloc") else x[rows]
+
+
+def as_lists(y):
+    return [[f"l{k}" for k in np.flatnonzero(row)] for row in y]
+
+
+def as_text(y):
+    return [";".join(row) or None for row in as_lists(y)]
+
+
+CONTAINERS = {
+    "pandas lists": (pd.Series, as_lists),
+    "polars lists": (pl.Series, as_lists),
+    "arrow lists": (pa.array, as_lists),
+    "arrow chunks": (lambda rows: pa.chunked_array([rows[:20], rows[20:]]), as_lists),
+    "pandas text": (pd.Series, as_text),
+    "polars text": (pl.Series, as_text),
+    "arrow text": (pa.array, as_text),
+}
+FRAMES = {
+    "pandas": lambda frame: frame,
+    "pandas, nullable": lambda frame: frame.astype("boolean"),
+    "polars": pl.from_pandas,
+    "arrow": pa.Table.from_pandas,
+}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_labels_may_be_in_any_container(container):
+    x, y = rows_of("table")
+    hold, form = CONTAINERS[container]
+    model = MultiLabel(NaiveBayes(), separator=";" if "text" in container else None)
+    model.fit(x, hold(form(y)))
+    assert model.classes_.tolist() == ["l0", "l1", "l2", "l3"]
+    expected = MultiLabel(NaiveBayes()).fit(x, y).predict_proba(x)
+    assert np.array_equal(model.predict_proba(x), expected)
+
+
+@pytest.mark.parametrize("library", FRAMES)
+def test_an_indicator_matrix_may_be_a_frame(library):
+    x, y = rows_of("table")
+    frame = FRAMES[library](pd.DataFrame(y == 1, columns=["a", "b", "c", "d"]))
+    model = MultiLabel(NaiveBayes()).fit(x, frame)
+    assert model.classes_.tolist() == ["a", "b", "c", "d"]
+    assert np.array_equal(model.predict(x), MultiLabel(NaiveBayes()).fit(x, y).predict(x))
+
+
+def test_a_missing_value_in_an_indicator_matrix_has_its_place():
+    x, y = rows_of("table")
+    frame = pd.DataFrame(y == 1).astype("boolean")
+    frame.iloc[3, 2] = pd.NA
+    with pytest.raises(ValueError, match="y holds nan in row 3, column 2"):
+        MultiLabel(NaiveBayes()).fit(x, frame)
+
+
+def test_labels_whose_index_has_another_order_are_warned_of():
+    x, y = rows_of("table")
+    labels = pd.Series(as_lists(y)).sample(frac=1.0, random_state=0)
+    with pytest.warns(IndexOrderWarning, match=r"y\.loc"):
+        MultiLabel(NaiveBayes()).fit(x, labels)
 
 
 # ---- one label and its complement are the two-class model ----------------------------------------

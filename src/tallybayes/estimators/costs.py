@@ -14,7 +14,7 @@ from tallybayes.decisions import CostFigures, Costs, Decided
 from tallybayes.estimators import saving
 from tallybayes.estimators.meta import MetaClassifier, if_inside_has
 from tallybayes.score import Kind
-from tallybayes.validation import as_numpy, codes_of, labels_given, like
+from tallybayes.validation import as_numpy, codes_of, like, read_given
 
 __all__ = ["CostClassifier"]
 
@@ -254,12 +254,17 @@ class CostClassifier(ClassifierMixin, MetaClassifier):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            For a label that is missing, or not a class of the model.
+            For a label that is missing, or not a class of the model, or weights that are not one
+            finite number from 0 on for each row.
         """
-        figures = CostFigures(self._costs())
-        own = codes_of(labels_given(y), self.classes_).astype(np.intp)
-        weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        figures.add(own, as_numpy(self.predict_proba(X)), weight)
+        figures, proba = CostFigures(self._costs()), as_numpy(self.predict_proba(X))
+        labels, weight, _ = read_given(X, y, sample_weight, None, len(proba), type(self).__name__)
+        if weight is not None and weight.min(initial=0.0) < 0.0:
+            row = int(np.argmin(weight))
+            raise ValueError(
+                f"sample_weight[{row}] is {weight[row]:g}: a row counts with a weight from 0 on"
+            )
+        figures.add(codes_of(labels, self.classes_).astype(np.intp), proba, weight)
         return -figures.cost
 
     # ---- the model elsewhere ---------------------------------------------------------------------

@@ -20,9 +20,9 @@ from tallybayes.labels.inner import Inner, inner_of
 from tallybayes.models.base import same
 from tallybayes.persistence import Tree as FileTree
 from tallybayes.schema import joined_labels
-from tallybayes.validation import read_given
+from tallybayes.validation import read_given, warn_of_other_order
 
-__all__ = ["Form", "GivenRows", "LabelCounter", "LabelSets"]
+__all__ = ["Form", "GivenRows", "LabelCounter", "LabelSets", "listed"]
 
 Array = NDArray[np.float64]
 Form = Literal["matrix", "sparse", "lists", "text"]
@@ -56,6 +56,16 @@ class GivenRows(NamedTuple):
     sets: LabelSets
     weights: Array | None
     groups: NDArray[np.intp] | None
+
+
+def listed(y: Any) -> list[Any]:
+    """What y holds for each row, as Python's values; y is of any library."""
+    if hasattr(y, "iloc"):  # of several columns, a row is a list
+        y = y.to_numpy()
+    for name in ("to_pylist", "to_list", "tolist"):  # of pyarrow, polars and NumPy
+        if hasattr(y, name):
+            return list(getattr(y, name)())
+    return list(y)
 
 
 class LabelCounter(MetaClassifier):
@@ -143,6 +153,7 @@ class LabelCounter(MetaClassifier):
     def _read(
         self, X: Any, y: Any, sample_weight: Any, n_rows: int, groups: Any = None
     ) -> GivenRows:
+        warn_of_other_order(X, y)
         sets, whose = self._sets(y, n_rows), type(self).__name__
         beside = np.zeros(n_rows, dtype=np.int64)
         _, weights, together = read_given(X, beside, sample_weight, groups, n_rows, whose)

@@ -16,11 +16,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.errors import StaleWarning, shown, warn_user
 from tallybayes.estimators.base import learning
-from tallybayes.labels.base import Form, GivenRows, LabelCounter, LabelSets
+from tallybayes.labels.base import Form, GivenRows, LabelCounter, LabelSets, listed
 from tallybayes.labels.counts import ColumnLabels, LabelledRows, TermLabels
 from tallybayes.labels.inner import Inner
 from tallybayes.persistence import digest_of
 from tallybayes.schema import are_among, joined_labels
+from tallybayes.tables.read import is_of
 from tallybayes.tally.base import less
 from tallybayes.validation import (
     as_rows,
@@ -66,8 +67,12 @@ def read_label_sets(y: Any, n_rows: int, separator: str | None, whose: str) -> L
             f"of strings with separator=; got {y!r}"
         )
     if sparse.issparse(y) or getattr(y, "ndim", 1) == 2:
-        return _of_matrix(y, n_rows, whose)
-    rows = y.to_list() if hasattr(y, "to_list") else list(y)
+        return _of_matrix(y, getattr(y, "columns", None), n_rows, whose)
+    if is_of(y, "polars", "DataFrame") or hasattr(y, "column_names"):  # that of Arrow
+        names = list(getattr(y, "column_names", None) or y.columns)
+        columns = np.array([listed(y[name]) for name in names], dtype=object)
+        return _of_matrix(columns.reshape(len(names), -1).T, names, n_rows, whose)
+    rows = listed(y)
     if len(rows) != n_rows:
         raise ValueError(
             f"X has {n_rows} rows and y {len(rows)}: give the labels of each row, an empty list "
@@ -127,11 +132,14 @@ def _labels_of(given: Any, row: int, separator: str | None, whose: str) -> list[
     return labels
 
 
-def _of_matrix(y: Any, n_rows: int, whose: str) -> LabelSets:
+def _of_matrix(y: Any, names: Any, n_rows: int, whose: str) -> LabelSets:
     """The labels of an indicator matrix."""
-    names = getattr(y, "columns", None)
     form: Form = "sparse" if sparse.issparse(y) else "matrix"
-    matrix = sparse.csr_array(y if form == "sparse" else np.asarray(y))
+    array = y if form == "sparse" else np.asarray(y)
+    if array.dtype.kind == "O":  # with a missing value, perhaps
+        numbers = [np.nan if is_missing_label(value) else value for value in array.ravel().tolist()]
+        array = np.array(numbers, dtype=np.float64).reshape(array.shape)
+    matrix = sparse.csr_array(array)
     if matrix.shape[0] != n_rows:
         raise ValueError(
             f"X has {n_rows} rows and y {matrix.shape[0]}: give the labels of each row"
