@@ -510,9 +510,9 @@ def seconds_of(time: Any) -> float:
     """
     if isinstance(time, np.datetime64):
         time = time.astype("datetime64[us]").item()
-    if isinstance(time, datetime):
+    if isinstance(time, datetime) and time == time:  # unlike NaT of pandas
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
-    if isinstance(time, date):
+    if isinstance(time, date) and time == time:
         return datetime(time.year, time.month, time.day, tzinfo=UTC).timestamp()
     if isinstance(time, Real) and math.isfinite(time):
         return float(time)

@@ -8,8 +8,10 @@ subtract its tally: with whole weights this is exact, with others to rounding.
 
 from __future__ import annotations
 
+import math
 import os
 from datetime import UTC, datetime, timedelta
+from numbers import Real
 from typing import Any, BinaryIO, Self
 
 import numpy as np
@@ -247,8 +249,8 @@ class Window:
         first = min(self._tallies) if start is None else self._step_at(start)
         last = max(self._tallies) + 1 if end is None else self._step_at(end)
         found: TableTally | None = None
-        i = first
-        while i < last:
+        i, end_of_rows = max(first, min(self._tallies)), min(last, max(self._tallies) + 1)
+        while i < end_of_rows:
             run = i // RUN
             whole = i == run * RUN and i + RUN <= last
             part = self._run(run) if whole else self._tallies.get(i)
@@ -279,15 +281,17 @@ class Window:
         Raises
         ------
         ValueError
-            If that is not a number of steps, or there are no rows.
+            If that is not a number of steps above 0, or there are no rows.
         """
-        end = max(self._tallies, default=0) + 1
-        steps = days * HOURS_OF_DAY / self.hours
+        finite = isinstance(days, Real) and math.isfinite(days)
+        steps = days * HOURS_OF_DAY / self.hours if finite else 0.0
         if not steps >= 1.0 or abs(steps - round(steps)) > ROUNDING:
             raise ValueError(
-                f"{days} days are not whole steps of {self.hours:g} hours: give a multiple"
+                f"a span is a number of days above 0 and whole steps of {self.hours:g} hours, got "
+                f"{shown(days)}: give a multiple of a step"
             )
-        return self.between(self._begin(end - round(steps)), self._begin(end))
+        first, end = min(self._tallies, default=0), max(self._tallies, default=0) + 1
+        return self.between(self._begin(max(end - round(steps), first)), self._begin(end))
 
     def _run(self, run: int) -> TableTally | None:
         """The sum of RUN steps, kept."""

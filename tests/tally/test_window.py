@@ -139,7 +139,11 @@ def test_what_is_no_span_or_time_says_why(tmp_path):
         (lambda: Window().between(), "the window has no rows"),
         (lambda: window.between(half), "lies within the one from"),
         (lambda: window.between(START, START), "there are no rows from"),
-        (lambda: window.last(0.01), "not whole steps"),
+        (lambda: window.last(0.01), "whole steps of 1 hours, got 0.01"),
+        (lambda: window.last(-1), "above 0 and whole steps of 1 hours, got -1"),
+        (lambda: window.last("1"), "got '1'"),
+        (lambda: window.last(float("inf")), "got inf"),
+        (lambda: window.between(pd.NaT), "a time is a datetime.*NaT"),
         (lambda: window.between("june"), "a time is a datetime"),
         (lambda: window.add(frame, START), r"got a DataFrame: count\(rows, time\) counts rows"),
         (lambda: window.count(frame, frame["time"]), r"assign\(time=…\)"),
@@ -154,7 +158,8 @@ def test_what_is_no_span_or_time_says_why(tmp_path):
         window.add(-before, START)
     with pytest.raises(IncompatibleTallies):
         window.count(frame.assign(sold=1), "time", "sold")
-    assert window.between() == before
+    assert window.between() == window.last(1e6) == before
+    assert window.between(START.replace(year=1), START.replace(year=9000)) == before
     before.save(tmp_path / "t.tally")
     with pytest.raises(ModelFileError, match="window"):
         Window.load(tmp_path / "t.tally")
