@@ -240,7 +240,15 @@ def compare(
     from tallybayes import compare as compared
     from tallybayes.cli.console import document, say
     from tallybayes.cli.files import loaded
+    from tallybayes.sources import is_model
 
+    for path in (old, new):
+        if os.path.isfile(path) and not is_model(path):
+            raise Failure(
+                f"{path} holds rows, and compare takes counts: tallybayes count {path} "
+                "--no-target -o FILE counts them",
+                USAGE,
+            )
     files = [loaded(path) for path in (old, new)]
     for path, file in zip((old, new), files, strict=True):
         if file.unit == "document":

@@ -115,7 +115,10 @@ class Output:
             self._need_consent("is a model that the command line cannot read")
             return
         if file.read_by.made is None:
-            self._need_consent("is a model that no command of tallybayes made")
+            self._need_consent(
+                "is a model that Python or release wrote, which does not say whether it has "
+                "changed since"
+            )
         elif file.read_by.made != file.digest():
             rows = f"{file.rows:,.10g} {file.unit}s"
             self._need_consent(f"is a model that has changed since it was made; it holds {rows}")

@@ -285,12 +285,12 @@ def export(
     Examples:
         tallybayes store export mail.db -o mail.tally
     """
-    from tallybayes.cli.files import Output
+    from tallybayes.cli.files import Output, loaded
 
     out = Output(output, "model", force=force)
-    with _opened(store) as mail:
-        out.need_as_made()
+    with _opened(store) as mail, out.alone() as save:
         mail.export(out.path)
+        save(loaded(out.path))  # with a note of its counts, so that the next export replaces it
     _said("export", None, json, model=out.path)
 
 

@@ -75,3 +75,5 @@ def test_what_cannot_be_compared_is_one_line(run, months, tmp_path):
     run("fit", "texts.csv", "--column", "text=text", "--target", "t", "-o", "t.tally")
     assert "counts documents" in run("compare", "june.tally", "t.tally", code=1).line
     assert "none.tally" in run("compare", "june.tally", "none.tally", code=1).line
+    rows = run("compare", "june.tally", "texts.csv", code=2).line
+    assert "tallybayes count texts.csv --no-target" in rows

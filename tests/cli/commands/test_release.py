@@ -38,6 +38,9 @@ def test_counts_are_released_and_read_by_other_commands(run, counted):
     assert model.predict([{"channel": "web"}]).tolist() == ["y"]
     line = run("forget", "public.tally", "sales.csv", "-t", "sold", code=1).line
     assert "released counts" in line
+    again = run("release", "sales.tally", "-o", "public.tally", code=2).line
+    assert "a model that Python or release wrote" in again
+    assert "--force" in again
 
 
 def test_what_cannot_be_released_is_one_line(run, counted):

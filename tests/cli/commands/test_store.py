@@ -68,6 +68,10 @@ def test_a_store_is_verified_compacted_copied_and_exported(run, days):
     assert run("store", "compact", "days.db", "--json").document["rows_too_old"] == 0
     run("store", "export", "days.db", "-o", "days.tally")
     assert load("days.tally").class_count_.tolist() == [1.0]
+    run("store", "export", "days.db", "-o", "days.tally")  # every night
+    run("update", "days.tally", "days.csv", "-t", "rain")
+    changed = run("store", "export", "days.db", "-o", "days.tally", code=2).line
+    assert "has changed since it was made" in changed
     with sqlite3.connect("days.db") as connection:
         connection.execute("UPDATE tally_ledger SET label = '\"no\"' WHERE label IS NOT NULL")
     connection.close()
