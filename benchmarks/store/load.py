@@ -8,6 +8,7 @@ store that encrypts its rows is measured beside one that does not.
 from __future__ import annotations
 
 import multiprocessing
+import os
 import random
 import sqlite3
 import statistics
@@ -19,8 +20,9 @@ from typing import Any, NamedTuple
 
 from tallybayes import NaiveBayes, store
 from tallybayes.store.events import encoded_rows
+from tallybayes.store.sqlite import INSERT
 
-__all__ = ["BARS", "KEYS", "Rate", "encrypted", "measured", "writers"]
+__all__ = ["BARS", "KEYS", "Rate", "encrypted", "measured", "ready", "writers"]
 
 HUNDRED = 100
 ROUNDS = 9
@@ -93,12 +95,20 @@ def ours(
         yield write
 
 
-def _timed(write: Callable[[list[bytes]], None], step: int) -> Write:
-    """A bare writer that is timed without the making of its rows."""
+def events(first: int, n: int) -> list[tuple[Any, ...]]:
+    """Rows as the table of a store takes them: hashed id, subject, time, label, weight and row."""
+    encoded, _ = encoded_rows(rows(first, n), {})
+    return [(os.urandom(16), None, 0.0, '"spam"', 1.0, row) for row in encoded]
+
+
+def _timed(
+    write: Callable[[list[Any]], None], step: int, made: Callable[[int, int], list[Any]] = content
+) -> Write:
+    """A writer that is timed without the making of its rows."""
     took: list[float] = []
 
     def timed(first: int, n: int) -> None:
-        given = content(first, n)
+        given = made(first, n)
         begin = time.perf_counter()
         for i in range(0, n, step):
             write(given[i : i + step])
@@ -121,6 +131,22 @@ def bare_sqlite(path: str, step: int) -> Iterator[Write]:
         connection.execute("COMMIT")
 
     yield _timed(write, step)
+    connection.close()
+
+
+@contextmanager
+def table_of_sqlite(path: str, step: int) -> Iterator[Write]:
+    """The table of a store and its index of ids, which refuses those that it has."""
+    store.open(path, create=NaiveBayes()).close()
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA synchronous = FULL")
+
+    def write(values: list[tuple[Any, ...]]) -> None:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.executemany(INSERT, values)
+        connection.execute("COMMIT")
+
+    yield _timed(write, step, events)
     connection.close()
 
 
@@ -168,7 +194,17 @@ def measured(name: str, how: str) -> Rate:
     """
     step, n = STEPS[how]
     with database(name) as (url, bare):
-        return _beside(name, how, ours(url, step), bare(url, step), url, n)
+        found = _beside(name, how, ours(url, step), bare(url, step), n)
+        _need_rows(url, n)
+        return found
+
+
+def ready() -> Rate:
+    """Rows that are encoded and hashed, in hundreds, into the table of a store in SQLite, beside a
+    bare INSERT: what a store reaches whose own work takes no time."""
+    step, n = STEPS["in hundreds"]
+    with database("SQLite") as (url, bare):
+        return _beside("SQLite", "ready", table_of_sqlite(url, step), bare(url, step), n)
 
 
 def encrypted(name: str, how: str, n_subjects: int | None) -> Rate:
@@ -190,7 +226,10 @@ def encrypted(name: str, how: str, n_subjects: int | None) -> Rate:
         database(name) as (plain, _),
     ):
         sealed = ours(url, step, keys=f"{folder}/keys", n_subjects=n_subjects)
-        return _beside(name, how, sealed, ours(plain, step, n_subjects=n_subjects), url, n // 3)
+        base = ours(plain, step, n_subjects=n_subjects)
+        found = _beside(name, how, sealed, base, n // 3)
+        _need_rows(url, n // 3)
+        return found
 
 
 def _beside(
@@ -198,18 +237,15 @@ def _beside(
     how: str,
     mine: AbstractContextManager[Write],
     base: AbstractContextManager[Write],
-    url: str,
     n: int,
 ) -> Rate:
-    """Two writers of so many rows in turns; the first one's store is at the URL."""
+    """Two writers of so many rows in turns."""
     with mine as first, base as second:
         at = 0
         for i in range(ROUNDS + 1):
             for side in (first, second) if i % 2 else (second, first):
                 side(at, n)
             at += n
-        with store.open(url) as mail:
-            assert mail.verify().rows == n * (ROUNDS + 1)
         times: list[list[float]] = [
             side.took[1:]  # type: ignore[attr-defined]
             for side in (first, second)
@@ -217,6 +253,12 @@ def _beside(
     shares = [b / a for a, b in zip(*times, strict=True)]
     of_mine, of_base = (n / statistics.median(of) for of in times)
     return Rate(name, how, of_base, of_mine, statistics.median(shares))
+
+
+def _need_rows(url: str, n: int) -> None:
+    """Raises AssertionError unless a store has every row of the rounds."""
+    with store.open(url) as mail:
+        assert mail.verify().rows == n * (ROUNDS + 1)
 
 
 # ---- several writers -----------------------------------------------------------------------------
