@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +25,7 @@ from tallybayes.diagnosis.findings import (
     options_of,
     quoted,
 )
-from tallybayes.errors import SourceError, TallyWarning, listed
+from tallybayes.errors import SourceError, TallyWarning, ZoneWarning, listed
 from tallybayes.readable import html_table
 from tallybayes.sources.arrow import flatten_hint
 from tallybayes.sources.contract import Source, is_nested
@@ -215,19 +216,21 @@ def doctor(
     >>> tallybayes.doctor(frame, "sold").columns[0].findings[0].kind
     'decimal comma'
     """
-    paths = _paths(source)
-    if sql is not None or table is not None:
-        [path] = paths or [source]
-        call, text = ("sql", sql) if sql is not None else ("table", table)
-        named = f"{quoted(path)} --{call} {quoted(str(text))}"
-        rows = source_of(path, sql=sql, table=table)
-        return _diagnosed(rows, target, named, f"tallybayes.{call}({text!r}, {path!r})", {})
-    options = {"sheet": sheet, "flatten": flatten, "union_by_name": union_by_name}
-    options = {name: value for name, value in options.items() if value}
-    if not paths:
-        return _diagnosed(source, target, "FILE", "source", options)
-    given = paths[0] if len(paths) == 1 else paths
-    return _diagnosed(source, target, " ".join(map(quoted, paths)), repr(given), options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ZoneWarning)  # it is a finding
+        paths = _paths(source)
+        if sql is not None or table is not None:
+            [path] = paths or [source]
+            call, text = ("sql", sql) if sql is not None else ("table", table)
+            named = f"{quoted(path)} --{call} {quoted(str(text))}"
+            rows = source_of(path, sql=sql, table=table)
+            return _diagnosed(rows, target, named, f"tallybayes.{call}({text!r}, {path!r})", {})
+        options = {"sheet": sheet, "flatten": flatten, "union_by_name": union_by_name}
+        options = {name: value for name, value in options.items() if value}
+        if not paths:
+            return _diagnosed(source, target, "FILE", "source", options)
+        given = paths[0] if len(paths) == 1 else paths
+        return _diagnosed(source, target, " ".join(map(quoted, paths)), repr(given), options)
 
 
 def _diagnosed(
@@ -546,8 +549,6 @@ def _call(
 
 def _tried(source: Any, target: str, families: Mapping[str, Any]) -> tuple[str, bool]:
     """What comes of a fit to the first rows, and whether it succeeds."""
-    import warnings
-
     from tallybayes.estimators.naive_bayes import NaiveBayes
     from tallybayes.families import Categorical
 

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax, logsumexp
+from scipy.special import log_softmax
 from threadpoolctl import ThreadpoolController
 
 from tallybayes.persistence import MAX_WEIGHT, Distinct, Shape, Weight, Within
@@ -345,7 +345,7 @@ def _log_odds_against(log_proba: Array, y: NDArray[np.int32]) -> Array:
     itself is rounded to 0 where these are below 1e-16."""
     others, n = log_proba.copy(), np.arange(len(y))
     others[n, y] = -np.inf
-    return np.asarray(logsumexp(others, axis=1) - log_proba[n, y])
+    return np.asarray(np.logaddexp.reduce(others, axis=1) - log_proba[n, y])
 
 
 def _ambiguity(mean: Array) -> Array:

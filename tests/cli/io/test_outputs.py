@@ -178,7 +178,10 @@ def test_a_model_that_no_command_made_or_reads_needs_force(run, place):
     damaged = bytearray(Path("m.tally").read_bytes())
     damaged[-1] ^= 1
     Path("damaged.tally").write_bytes(damaged)
-    for name, why in (("python.tally", "no command"), ("damaged.tally", "cannot read")):
+    for name, why in (
+        ("python.tally", "Python or release wrote"),
+        ("damaged.tally", "cannot read"),
+    ):
         assert why in run(*COMMANDS["fit"], name, code=2).line
         run(*COMMANDS["fit"], name, "--force")
 
