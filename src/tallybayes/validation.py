@@ -342,6 +342,7 @@ def read_labels(y: Any, n_rows: int, whose: str) -> NDArray[Any]:
         if y.dtype.kind in "US" and isinstance(given, list | tuple):
             kinds = {type(label) for label in given}  # NumPy silently makes strings of numbers
             if not all(issubclass(kind, str | bytes | list | tuple | np.ndarray) for kind in kinds):
+                _need_labels(np.array(given, dtype=object), whose)  # of NaN and None, too
                 _raise_no_order(kinds)
     if len(y) != n_rows:
         try:
@@ -351,18 +352,18 @@ def read_labels(y: Any, n_rows: int, whose: str) -> NDArray[Any]:
                 f"{error}: X has {n_rows} rows and y {len(y)} labels. Give one label a row"
             ) from None
     labels: NDArray[Any] = y
-    _need_labels(labels, whose)
-    if labels.dtype.kind in "fcO" and not _are_strings(labels):
+    if _need_labels(labels, whose):
         assert_all_finite(labels, input_name="y")
     return labels
 
 
-def _need_labels(labels: NDArray[Any], whose: str) -> None:
-    """Raises ValueError where one of the labels (n_rows,) is missing."""
+def _need_labels(labels: NDArray[Any], whose: str) -> bool:
+    """Raises ValueError where one of the labels (n_rows,) is missing; says whether they may be
+    infinite."""
     if labels.dtype.kind in "mM" and np.isnat(labels).any():
         raise _without_label("NaT", np.flatnonzero(np.isnat(labels)), whose)
     if labels.dtype.kind not in "fcO" or _are_strings(labels):
-        return
+        return False
     if labels.dtype.kind == "O":  # of which scikit-learn takes None for a label
         for what, is_one in (("None", _is_none), ("NA", _is_na)):
             missing = np.flatnonzero([is_one(label) for label in labels.tolist()])
@@ -371,6 +372,7 @@ def _need_labels(labels: NDArray[Any], whose: str) -> None:
     missing = np.flatnonzero(labels != labels)
     if missing.size:
         raise _without_label("NaN", missing, whose)
+    return True
 
 
 def _are_strings(y: NDArray[Any]) -> bool:

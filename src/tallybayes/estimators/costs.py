@@ -14,7 +14,7 @@ from tallybayes.decisions import CostFigures, Costs, Decided
 from tallybayes.estimators import saving
 from tallybayes.estimators.meta import MetaClassifier, if_inside_has
 from tallybayes.score import Kind
-from tallybayes.validation import as_numpy, codes_of, labels_given, like, read_given
+from tallybayes.validation import as_numpy, codes_of, like, read_given
 
 __all__ = ["CostClassifier"]
 
@@ -257,7 +257,6 @@ class CostClassifier(ClassifierMixin, MetaClassifier):  # type: ignore[misc]
             For a label that is missing, or not a class of the model, or weights that are not one
             finite number from 0 on for each row.
         """
-        labels_given(y)
         figures, proba = CostFigures(self._costs()), as_numpy(self.predict_proba(X))
         labels, weight, _ = read_given(X, y, sample_weight, None, len(proba), type(self).__name__)
         if weight is not None and weight.min(initial=0.0) < 0.0:

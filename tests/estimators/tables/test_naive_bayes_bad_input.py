@@ -45,6 +45,7 @@ from tallybayes.families import Binned, Categorical, Gaussian, NormalInverseGamm
 MISSING = {
     "None": ["yes", None],
     "NaN": [1.0, np.nan],
+    "NaN among strings": ["yes", np.nan],
     "NA": np.array(["yes", pd.NA], dtype=object),
     "pandas str": pd.Series(["yes", None], dtype="str"),
     "pandas string": pd.Series(["yes", None], dtype="string"),
