@@ -22,7 +22,7 @@ from tallybayes.persistence import Tree as FileTree
 from tallybayes.schema import joined_labels
 from tallybayes.validation import read_given, warn_of_other_order
 
-__all__ = ["Form", "GivenRows", "LabelCounter", "LabelSets", "listed"]
+__all__ = ["Form", "GivenRows", "LabelCounter", "LabelSets", "labels_by_row"]
 
 Array = NDArray[np.float64]
 Form = Literal["matrix", "sparse", "lists", "text"]
@@ -58,7 +58,7 @@ class GivenRows(NamedTuple):
     groups: NDArray[np.intp] | None
 
 
-def listed(y: Any) -> list[Any]:
+def labels_by_row(y: Any) -> list[Any]:
     """What y holds for each row, as Python's values; y is of any library."""
     if hasattr(y, "iloc"):  # of several columns, a row is a list
         y = y.to_numpy()

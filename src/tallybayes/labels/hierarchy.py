@@ -14,7 +14,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.errors import shown
-from tallybayes.labels.base import Form, GivenRows, LabelCounter, LabelSets, listed
+from tallybayes.labels.base import Form, GivenRows, LabelCounter, LabelSets, labels_by_row
 from tallybayes.labels.counts import LabelledRows, TermLabels
 from tallybayes.labels.inner import Inner
 from tallybayes.labels.tree import Tree, shrink
@@ -206,7 +206,7 @@ class Hierarchy(ClassifierMixin, LabelCounter):  # type: ignore[misc]
     def _sets(self, y: Any, n_rows: int) -> LabelSets:
         if y is None or isinstance(y, str):
             raise ValueError(f"Hierarchy takes one label a row, got y={y!r}")
-        rows = listed(y)
+        rows = labels_by_row(y)
         if len(rows) != n_rows:
             raise ValueError(f"X has {n_rows} rows and y {len(rows)} labels: give one label a row")
         paths = np.array([self._path(given, i) for i, given in enumerate(rows)], dtype=object)

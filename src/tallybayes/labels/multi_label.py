@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.errors import StaleWarning, shown, warn_user
 from tallybayes.estimators.base import learning
-from tallybayes.labels.base import Form, GivenRows, LabelCounter, LabelSets, listed
+from tallybayes.labels.base import Form, GivenRows, LabelCounter, LabelSets, labels_by_row
 from tallybayes.labels.counts import ColumnLabels, LabelledRows, TermLabels
 from tallybayes.labels.inner import Inner
 from tallybayes.persistence import digest_of
@@ -70,9 +70,9 @@ def read_label_sets(y: Any, n_rows: int, separator: str | None, whose: str) -> L
         return _of_matrix(y, getattr(y, "columns", None), n_rows, whose)
     if is_of(y, "polars", "DataFrame") or hasattr(y, "column_names"):  # that of Arrow
         names = list(getattr(y, "column_names", None) or y.columns)
-        columns = np.array([listed(y[name]) for name in names], dtype=object)
+        columns = np.array([labels_by_row(y[name]) for name in names], dtype=object)
         return _of_matrix(columns.reshape(len(names), -1).T, names, n_rows, whose)
-    rows = listed(y)
+    rows = labels_by_row(y)
     if len(rows) != n_rows:
         raise ValueError(
             f"X has {n_rows} rows and y {len(rows)}: give the labels of each row, an empty list "

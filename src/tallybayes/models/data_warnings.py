@@ -149,9 +149,6 @@ def warn_of_identifier(name: str, counts: Array, warned: set[Hashable]) -> None:
 
 
 # ---- the index of a data frame, which pandas writes beside its columns --------------------------
-WRITTEN_INDEX = "the index of a data frame, not a column"
-
-
 def warn_of_zones(schema: Schema, warned: set[Hashable]) -> None:
     """Warns of columns whose times had a zone in some rows and none in others, once for each
     fit."""
@@ -163,6 +160,9 @@ def warn_of_zones(schema: Schema, warned: set[Hashable]) -> None:
                 warned=warned,
                 about=group.names[0],
             )
+
+
+WRITTEN_INDEX = "the index of a data frame, not a column"
 
 
 def is_index_name(name: str) -> bool:

@@ -119,8 +119,8 @@ def _are_known(rows: Sequence[Any], known: Mapping[str, str]) -> bool:
     kinds = set(map(type, values))
     if not (kinds <= PLAIN and names <= known.keys()) or "date" in map(known.get, names):
         return False
-    numbers = [abs(value) for value in values if type(value) in NUMBERS] if kinds & NUMBERS else ()
-    return not numbers or max(numbers) <= MAX_NUMBER  # NaN is passed over, or compares as False
+    sizes = [abs(value) for value in values if type(value) in NUMBERS] if kinds & NUMBERS else ()
+    return not sizes or max(sizes) <= MAX_NUMBER  # NaN is passed over, or compares as False
 
 
 def _columns_of(row: Mapping[Any, Any], known: Mapping[str, str], new: dict[str, str]) -> None:
